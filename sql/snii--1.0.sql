@@ -1,0 +1,1 @@
+\echo Use "CREATE EXTENSION snii" to load this file. \quit
