@@ -1,0 +1,96 @@
+/*-------------------------------------------------------------------------
+ *
+ * lsm_kind.h
+ *	  What the LSM machinery knows of a kind of index: a table of functions.
+ *
+ * Buffer, flush, merge, VACUUM, recycling and the checker are written once,
+ * in lsm/.  A kind says how records become a segment, how segments become
+ * one, and what the TIDs of a segment are.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SNII_LSM_KIND_H
+#define SNII_LSM_KIND_H
+
+#include "storage/storage_object.h"
+
+#include "storage/itemptr.h"
+
+/* Stored in the meta page; never renumber. */
+typedef enum SniiKindId
+{
+	SNII_KIND_INVERTED = 1,
+	SNII_KIND_KEY = 2,
+	SNII_KIND_TEST = 15			/* test/modules only */
+} SniiKindId;
+
+/* One record of the write buffer. */
+typedef struct SniiRecord
+{
+	ItemPointerData tid;
+	const uint8 *data;			/* valid until the next call of next() */
+	size_t		len;
+} SniiRecord;
+
+/* Records to make a segment of, in the order of their ordinals. */
+typedef struct SniiRecordSource SniiRecordSource;
+struct SniiRecordSource
+{
+	bool		(*next) (SniiRecordSource *self, SniiRecord *record);
+};
+
+/* One input of a merge. */
+typedef struct SniiMergeInput
+{
+	SniiObject *object;
+	uint64		ndocs;			/* documents, dead ones included */
+	uint64		ndead;			/* bits set in marks */
+	const uint8 *marks;			/* dead documents, to be left out */
+} SniiMergeInput;
+
+/* Called with TIDs in ordinal order, n at a time. */
+typedef void (*SniiTidSink) (void *arg, uint64 first_ordinal,
+							 const ItemPointerData *tids, int n);
+
+typedef struct SniiKind
+{
+	uint8		id;				/* SniiKindId */
+	const char *name;
+
+	/*
+	 * Write a segment of all records of source, without delete marks.
+	 * Document n is the n-th record.  Returns the number of documents.
+	 * Memory: maintenance_work_mem beyond the largest record.
+	 */
+	uint64		(*build) (Relation index, SniiObjectWriter *w,
+						  SniiRecordSource *source);
+
+	/*
+	 * Write one segment of the live documents of the inputs, in the order
+	 * input, ordinal.  Returns the number of documents.
+	 */
+	uint64		(*merge) (Relation index, SniiObjectWriter *w,
+						  SniiMergeInput *inputs, int ninputs);
+
+	/* Report the TID of every document of a segment, dead or not. */
+	void		(*tids) (Relation index, SniiObject *object, uint64 ndocs,
+						 SniiTidSink sink, void *arg);
+
+	/*
+	 * Verify a segment; ERRCODE_INDEX_CORRUPTED at the first fault.
+	 */
+	void		(*check_segment) (Relation index, SniiObject *object,
+								  uint64 ndocs, const uint8 *marks);
+
+	/* Verify one buffer record. */
+	void		(*check_record) (Relation index, const SniiRecord *record);
+} SniiKind;
+
+/* Register a kind; called from _PG_init of the library that holds it. */
+extern void snii_lsm_register_kind(const SniiKind *kind);
+
+/* Kind of an open index, from its meta page; an error if not registered. */
+extern const SniiKind *snii_lsm_kind(Relation index);
+extern const SniiKind *snii_lsm_kind_by_id(int id);
+
+#endif							/* SNII_LSM_KIND_H */

@@ -1,0 +1,305 @@
+/*-------------------------------------------------------------------------
+ *
+ * storage_format.h
+ *	  On-disk structures shared by every kind of snii index.
+ *
+ * The byte-level description with drawings is docs/format.md.  Everything
+ * here is fixed by format version 1: a change bumps SNII_FORMAT_VERSION and
+ * changes that document, the golden file and the changelog in one commit.
+ *
+ * All integers are in the server's byte order, as in every other relation
+ * file of a cluster.  Pages use the standard page header, and pd_lower marks
+ * the end of the used payload, so that full page images and generic WAL
+ * records leave the unused rest out.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SNII_STORAGE_FORMAT_H
+#define SNII_STORAGE_FORMAT_H
+
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "storage/block.h"
+#include "storage/bufpage.h"
+#include "storage/itemptr.h"
+
+#define SNII_FORMAT_VERSION		1	/* what this library writes */
+#define SNII_FORMAT_MIN_READER	1	/* oldest library that may read it */
+
+#define SNII_META_MAGIC			0x534E4949	/* "SNII" */
+#define SNII_PAGE_MAGIC			0x5349
+#define SNII_PAGE_ID			0xFF91	/* last two bytes of every page */
+
+/* Fixed blocks. */
+#define SNII_META_BLOCK			0
+#define SNII_DIR_BLOCK			1
+#define SNII_PARK_BLOCK			2
+#define SNII_FIRST_FREE_BLOCK	3
+
+/* ----------------
+ *		Pages
+ * ----------------
+ */
+
+/* Kinds of page; stored, never renumber. */
+typedef enum SniiPageKind
+{
+	SNII_PAGE_META = 1,
+	SNII_PAGE_DIR = 2,
+	SNII_PAGE_PARK = 3,
+	SNII_PAGE_LIST = 4,			/* list of extents */
+	SNII_PAGE_DATA = 5,			/* page of a stream of a segment */
+	SNII_PAGE_BUFFER = 6,		/* write buffer records */
+	SNII_PAGE_SIDE = 7			/* reserved: term -> dead documents */
+} SniiPageKind;
+
+/*
+ * Special space of every page.  owner is the id of the segment or stretch
+ * that the page belongs to, 0 for pages of the whole index; ids are never
+ * used twice, so a recycled page cannot be taken for its former self.
+ */
+typedef struct SniiPageOpaque
+{
+	uint64		owner;
+	uint16		magic;			/* SNII_PAGE_MAGIC */
+	uint8		kind;			/* SniiPageKind */
+	uint8		version;		/* version of this kind of page */
+	uint8		stream;			/* DATA: stream number */
+	uint8		flags;			/* by kind */
+	uint16		page_id;		/* SNII_PAGE_ID */
+} SniiPageOpaque;
+
+#define SNII_PAGE_VERSION		1
+
+#define SNII_PAGE_PAYLOAD \
+	(BLCKSZ - MAXALIGN(SizeOfPageHeaderData) - \
+	 MAXALIGN(sizeof(SniiPageOpaque)))
+
+StaticAssertDecl(sizeof(SniiPageOpaque) == 16, "snii page opaque size");
+StaticAssertDecl(offsetof(SniiPageOpaque, page_id) == 14, "snii page id");
+
+/* ----------------
+ *		Extents
+ * ----------------
+ */
+
+/*
+ * A run of consecutive blocks, tagged with the stream that it belongs to.
+ * The tag means nothing once the extent is in the free list.
+ */
+typedef struct SniiExtent
+{
+	BlockNumber start;
+	uint32		tagged;			/* length in pages << 8 | stream */
+} SniiExtent;
+
+#define SNII_EXTENT_MAX			0x00FFFFFF
+#define SniiExtentLen(e)		((e)->tagged >> 8)
+#define SniiExtentStream(e)		((uint8) ((e)->tagged & 0xFF))
+#define SniiExtentTag(len, stream)	(((uint32) (len) << 8) | (uint8) (stream))
+
+/*
+ * Page of a list of extents.  Chained; the list owns the pages it names and
+ * its own pages.  Segments, stretches, allocation slots and the free list
+ * all have this form, so ownership moves by changing a few head pointers.
+ */
+typedef struct SniiListPage
+{
+	BlockNumber next;			/* InvalidBlockNumber at the end */
+	uint32		nextents;
+	/* The next three serve the first list page of a stretch only. */
+	uint32		used;			/* data pages handed out so far */
+	uint32		total;			/* data pages in the extents */
+	uint32		lane;
+	uint32		sealed;			/* 1: no more appends */
+	SniiExtent	extents[FLEXIBLE_ARRAY_MEMBER];
+} SniiListPage;
+
+#define SNII_LIST_CAPACITY \
+	((SNII_PAGE_PAYLOAD - offsetof(SniiListPage, extents)) / \
+	 sizeof(SniiExtent))
+
+StaticAssertDecl(sizeof(SniiExtent) == 8, "snii extent size");
+StaticAssertDecl(offsetof(SniiListPage, extents) == 24, "snii list page");
+
+/* ----------------
+ *		Meta page
+ * ----------------
+ */
+#define SNII_SLOTS				8	/* allocation slots */
+#define SNII_LANES				8	/* append lanes of the write buffer */
+#define SNII_MAX_COLUMNS		32
+
+/*
+ * Allocation slot: what an operation under way (build, flush, merge) has
+ * taken and not yet published.  Whoever holds the slot's lock owns it; what
+ * is found in it on taking the lock was left by a crash or an abort.
+ */
+typedef struct SniiSlot
+{
+	BlockNumber head;
+	BlockNumber tail;
+	uint32		npages;
+	uint32		reserved;
+} SniiSlot;
+
+typedef struct SniiMetaPage
+{
+	uint32		magic;			/* SNII_META_MAGIC */
+	uint16		version;		/* format version of the writer */
+	uint16		min_reader;		/* oldest version that may read it */
+	uint64		features_read;	/* bits a reader must know */
+	uint64		features_write; /* bits a writer must know */
+	uint64		next_id;		/* next segment or stretch id */
+	uint8		kind;			/* SniiKindId */
+	uint8		ncolumns;
+	uint16		flags;			/* reserved, 0 */
+	BlockNumber nblocks;		/* blocks in use; the file may be longer */
+	BlockNumber free_head;		/* free list */
+	uint32		free_pages;		/* pages in the free list, lists included */
+	SniiSlot	slots[SNII_SLOTS];
+	BlockNumber lanes[SNII_LANES];	/* first list page of open stretches */
+	uint64		counters[8];	/* flushes, merges, bytes in, bytes out ... */
+	uint8		column_analyzer[SNII_MAX_COLUMNS];
+	uint8		column_flags[SNII_MAX_COLUMNS];
+	char		unicode_version[32];	/* NUL-terminated */
+	uint64		reserved[32];
+} SniiMetaPage;
+
+#define SNII_COUNTER_FLUSHES	0
+#define SNII_COUNTER_MERGES		1
+#define SNII_COUNTER_BYTES_BUFFERED 2
+#define SNII_COUNTER_BYTES_FLUSHED	3
+#define SNII_COUNTER_BYTES_MERGED	4
+
+StaticAssertDecl(sizeof(SniiSlot) == 16, "snii slot size");
+StaticAssertDecl(offsetof(SniiMetaPage, slots) == 48, "snii meta slots");
+StaticAssertDecl(offsetof(SniiMetaPage, lanes) == 176, "snii meta lanes");
+StaticAssertDecl(sizeof(SniiMetaPage) == 624, "snii meta size");
+
+/* ----------------
+ *		Directory
+ * ----------------
+ */
+typedef enum SniiEntryKind
+{
+	SNII_ENTRY_SEGMENT = 1,
+	SNII_ENTRY_STRETCH = 2
+} SniiEntryKind;
+
+/*
+ * One segment or one stretch of the write buffer.  Segments stand in the
+ * order of their age; only neighbours are merged.
+ */
+typedef struct SniiDirEntry
+{
+	uint64		id;
+	uint8		kind;			/* SniiEntryKind */
+	uint8		level;			/* segments: tier at birth */
+	uint8		lane;			/* stretches */
+	uint8		flags;			/* reserved, 0 */
+	BlockNumber list_head;
+	BlockNumber list_tail;
+	uint32		npages;			/* with list pages; stretches: at sealing */
+	uint64		ndocs;			/* segments */
+	uint64		ndead;			/* documents marked dead; by the last VACUUM */
+	uint64		nbytes;			/* bytes of all streams */
+	BlockNumber side_head;		/* reserved: dead-documents side list */
+	uint32		side_pages;
+} SniiDirEntry;
+
+typedef struct SniiDirPage
+{
+	uint64		generation;		/* grows with every swap */
+	uint32		nentries;
+	uint32		reserved;
+	SniiDirEntry entries[FLEXIBLE_ARRAY_MEMBER];
+} SniiDirPage;
+
+#define SNII_DIR_CAPACITY \
+	((SNII_PAGE_PAYLOAD - offsetof(SniiDirPage, entries)) / \
+	 sizeof(SniiDirEntry))
+
+StaticAssertDecl(sizeof(SniiDirEntry) == 56, "snii directory entry size");
+StaticAssertDecl(offsetof(SniiDirPage, entries) == 16, "snii directory page");
+
+/* ----------------
+ *		Parked lists
+ * ----------------
+ */
+
+/* A displaced list of extents that some snapshot may still read. */
+typedef struct SniiParkEntry
+{
+	uint64		stamp;			/* FullTransactionId: next xid at the swap */
+	BlockNumber head;
+	BlockNumber tail;
+	uint32		npages;
+	uint32		reserved;
+} SniiParkEntry;
+
+typedef struct SniiParkPage
+{
+	BlockNumber next;
+	uint32		nentries;
+	SniiParkEntry entries[FLEXIBLE_ARRAY_MEMBER];
+} SniiParkPage;
+
+#define SNII_PARK_CAPACITY \
+	((SNII_PAGE_PAYLOAD - offsetof(SniiParkPage, entries)) / \
+	 sizeof(SniiParkEntry))
+
+StaticAssertDecl(sizeof(SniiParkEntry) == 24, "snii park entry size");
+
+/* ----------------
+ *		Write buffer
+ * ----------------
+ *
+ * A buffer page holds whole records, or the first or a later part of one
+ * record that is larger than a page (SNII_BUFFER_FIRST, SNII_BUFFER_CONT in
+ * the opaque flags).  A record becomes visible with the page that holds its
+ * beginning, which is written last.
+ */
+#define SNII_BUFFER_FIRST		0x01
+#define SNII_BUFFER_CONT		0x02
+#define SNII_BUFFER_FULL		0x04	/* no more appends to this page */
+
+typedef struct SniiBufferPage
+{
+	uint32		nrecords;
+	uint32		rest;			/* FIRST: bytes of the record on later pages */
+	char		data[FLEXIBLE_ARRAY_MEMBER];
+} SniiBufferPage;
+
+/* Header of a record, unaligned in the page; the body follows. */
+typedef struct SniiRecordHeader
+{
+	uint16		len;			/* bytes of the body on this page */
+	uint8		flags;			/* SNII_RECORD_DEAD */
+	uint8		reserved;
+	uint16		tid_offset;
+	uint16		tid_block_hi;
+	uint16		tid_block_lo;
+} SniiRecordHeader;
+
+#define SNII_RECORD_DEAD		0x01
+
+#define SNII_BUFFER_CAPACITY \
+	(SNII_PAGE_PAYLOAD - offsetof(SniiBufferPage, data))
+#define SNII_RECORD_MAX_BODY \
+	(SNII_BUFFER_CAPACITY - sizeof(SniiRecordHeader))
+
+StaticAssertDecl(sizeof(SniiRecordHeader) == 10, "snii record header size");
+StaticAssertDecl(offsetof(SniiBufferPage, data) == 8, "snii buffer page");
+
+/* ----------------
+ *		Streams of a segment
+ * ----------------
+ */
+#define SNII_STREAM_BUFFER		0	/* stretches: buffer pages */
+#define SNII_STREAM_MARKS		1	/* delete bitmap, bit per document */
+#define SNII_STREAM_KIND		2	/* first number that kinds may use */
+#define SNII_STREAMS			16
+
+#endif							/* SNII_STORAGE_FORMAT_H */
