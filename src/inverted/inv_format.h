@@ -48,7 +48,8 @@
  *
  *	window		:= pfor(doc - previous doc - 1) [pfor(freq - 1)]
  *				   previous doc is the last one of the window before, -1 for
- *				   the first window; the second part is there if ttf > df
+ *				   the first window; the second part is absent if every freq
+ *				   of the window is 1, which the length of the window tells
  *	positions	:= pfor blocks of 128 values, the last one shorter, over all
  *				   positions of the window's documents one after the other:
  *				   first position of a document, then gap - 1
@@ -68,12 +69,21 @@
  *
  * Inner node (payload of one page): SniiInvIndexHeader, u16 offset[n], keys.
  * Key i is a separator: greater than every key in the children before i, not
- * greater than the first key of child i.  Key 0 is empty.
+ * greater than the first key of child i.  Key 0 is empty.  offset[i] is the
+ * place of key i in the payload; it ends where key i + 1 begins, the last one
+ * at the end of the used payload.  Children are neighbouring pages.
  *
- * COLUMNS: a column array of n u32 values is groups of 256, each encoded by
- * codec_column.h, then a directory of u64 offsets of the groups relative to
- * the start of the array's groups, with one more offset that marks the end.
- * A TID group is two encoded groups, block numbers then offset numbers.
+ * COLUMNS: a column array of n u32 values is groups of 256, the last one
+ * shorter, each encoded by codec_column.h, and a directory with one u64 a
+ * group: COLUMNS offset << 12 | bytes of the encoded group.  Groups of
+ * different arrays alternate, since they are written as documents come; the
+ * directories follow all groups.  A TID group is two encoded groups one
+ * after the other, block numbers then offset numbers.  The length of a NULL
+ * document is 0.  A NULL bitmap has (ndocs + 7) / 8 bytes, document i being
+ * bit i % 8 of byte i / 8, and is absent if the column has no NULL.
+ *
+ * Filter: blocks of codec_bloom.h with snii_inv_key_hash() of every key, in
+ * snii_codec_bloom_blocks(nterms, SNII_INV_FILTER_BITS) blocks.
  *
  *-------------------------------------------------------------------------
  */
@@ -81,6 +91,8 @@
 #define SNII_INV_FORMAT_H
 
 #include "storage/storage_format.h"
+
+#include "common/hashfn.h"
 
 #define SNII_INV_HEAD_MAGIC		0x48564E49	/* "INVH" */
 #define SNII_INV_VERSION		1
@@ -100,7 +112,11 @@
 #define SNII_INV_INLINE_MAX		128 /* bytes of an inline posting (writer's
 									 * choice) */
 #define SNII_INV_GROUP			256 /* values of a column group */
+#define SNII_INV_GROUP_BITS		12	/* directory: low bits with the length */
 #define SNII_INV_KEY_MAX		(2 + 512)	/* column, kind, bytes */
+#define SNII_INV_FILTER_BITS	10.0	/* bits of the filter a term */
+#define SNII_INV_POSITION_MAX	0x7FFFFFFF	/* largest position */
+#define SNII_INV_DOC_MAX		0xFFFFFFFE	/* largest document */
 
 typedef enum SniiInvForm
 {
@@ -136,7 +152,7 @@ typedef struct SniiInvColumn
 	uint64		sum_length;		/* tokens, all documents */
 	uint64		nterms;			/* distinct terms */
 	uint64		sum_df;			/* postings */
-	uint64		lengths;		/* COLUMNS offset of the groups */
+	uint64		reserved1;		/* 0 */
 	uint64		lengths_dir;	/* COLUMNS offset of the directory */
 	uint64		nulls;			/* COLUMNS offset of the bitmap, or ABSENT */
 	uint8		analyzer;
@@ -157,7 +173,7 @@ typedef struct SniiInvHead
 	uint64		docs_bytes;		/* length of each stream */
 	uint64		positions_bytes;
 	uint64		columns_bytes;
-	uint64		tids;			/* COLUMNS offset of the groups */
+	uint64		reserved1;		/* 0 */
 	uint64		tids_dir;
 	uint64		filter;			/* COLUMNS offset, or ABSENT */
 	uint64		filter_blocks;	/* of 32 bytes */
@@ -171,6 +187,13 @@ StaticAssertDecl(sizeof(SniiInvIndexHeader) == 8, "inner node header size");
 StaticAssertDecl(sizeof(SniiInvColumn) == 72, "inverted column size");
 StaticAssertDecl(offsetof(SniiInvHead, ndocs) == 8, "inverted head");
 StaticAssertDecl(offsetof(SniiInvHead, columns) == 128, "inverted head");
+
+/* Hash of a key for the filter. */
+static inline uint64
+snii_inv_key_hash(const uint8 *key, uint32 len)
+{
+	return hash_bytes_extended(key, (int) len, 0);
+}
 
 /*
  * Record of an inverted index in the write buffer (body of a buffer record):
