@@ -1,0 +1,109 @@
+/*-------------------------------------------------------------------------
+ *
+ * text_icu.c
+ *	  The ICU objects of this backend.
+ *
+ * Opening a break iterator costs as much as analysing a page of text and
+ * allocates outside of memory contexts.  One is opened at first use, kept
+ * until the backend ends and given each text in turn, so that an error
+ * thrown out of an analysis leaks nothing.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <unicode/uchar.h>
+#include <unicode/ustring.h>
+#include <unicode/utf16.h>
+
+#include "text/text_icu.h"
+
+/* No code point folds to more UTF-16 units than this. */
+#define FOLD_UNITS		8
+
+/* The word break iterator of the root locale, once opened. */
+static UBreakIterator *word_iterator = NULL;
+
+/* Raises an error that names what ICU could not do. */
+void
+snii_text_icu_error(const char *action, UErrorCode status)
+{
+	ereport(ERROR,
+			(errcode(status == U_MEMORY_ALLOCATION_ERROR ?
+					 ERRCODE_OUT_OF_MEMORY : ERRCODE_EXTERNAL_ROUTINE_EXCEPTION),
+			 errmsg("could not %s: ICU reports %s",
+					action, u_errorName(status))));
+}
+
+/*
+ * Returns the word break iterator, set to text, which must stay in place as
+ * long as the iterator is used.  The caller must not close it.
+ */
+UBreakIterator *
+snii_text_icu_words(const UChar *text, int32 len)
+{
+	UErrorCode	status = U_ZERO_ERROR;
+
+	if (word_iterator == NULL)
+		word_iterator = ubrk_open(UBRK_WORD, "", NULL, 0, &status);
+	if (U_FAILURE(status))
+	{
+		word_iterator = NULL;
+		snii_text_icu_error("open a word break iterator", status);
+	}
+	ubrk_setText(word_iterator, text, len, &status);
+	if (U_FAILURE(status))
+		snii_text_icu_error("set the text of a word break iterator", status);
+	return word_iterator;
+}
+
+/*
+ * Stores the full default case folding of cp in folded, at most room code
+ * points, and returns their number.  Full folding knows no context: the
+ * folding of a string is the folding of its code points one by one.
+ */
+int32
+snii_text_icu_fold(UChar32 cp, UChar32 *folded, int32 room)
+{
+	UErrorCode	status = U_ZERO_ERROR;
+	UChar		source[U16_MAX_LENGTH];
+	UChar		units[FOLD_UNITS];
+	int32		source_len = 0;
+	int32		units_len;
+	int32		count = 0;
+
+	U16_APPEND_UNSAFE(source, source_len, cp);
+	units_len = u_strFoldCase(units, FOLD_UNITS, source, source_len,
+							  U_FOLD_CASE_DEFAULT, &status);
+	if (U_FAILURE(status))
+		snii_text_icu_error("fold the case of a character", status);
+	for (int32 i = 0; i < units_len;)
+	{
+		if (count == room)
+			elog(ERROR, "case folding of U+%04X has more than %d characters",
+				 (unsigned int) cp, room);
+		U16_NEXT(units, i, units_len, folded[count]);
+		count++;
+	}
+	return count;
+}
+
+/* Version of the library and of its Unicode data, as "ICU 72.1 Unicode 15". */
+const char *
+snii_text_icu_version(void)
+{
+	static char text[2 * U_MAX_VERSION_STRING_LENGTH + 16];
+	UVersionInfo version;
+	char		library[U_MAX_VERSION_STRING_LENGTH];
+	char		unicode[U_MAX_VERSION_STRING_LENGTH];
+
+	if (text[0] == '\0')
+	{
+		u_getVersion(version);
+		u_versionToString(version, library);
+		u_getUnicodeVersion(version);
+		u_versionToString(version, unicode);
+		snprintf(text, sizeof(text), "ICU %s Unicode %s", library, unicode);
+	}
+	return text;
+}

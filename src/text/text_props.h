@@ -1,0 +1,66 @@
+/*-------------------------------------------------------------------------
+ *
+ * text_props.h
+ *	  Word class and case folding of a code point, from tables.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SNII_TEXT_PROPS_H
+#define SNII_TEXT_PROPS_H
+
+/*
+ * Classes of code points for word breaking: those of UAX 29, with the ones
+ * united that behave alike, and SNII_WORD_ICU for what is left to ICU.
+ */
+typedef enum SniiWordClass
+{
+	SNII_WORD_OTHER,			/* never part of a word */
+	SNII_WORD_PICT,				/* the same, but may follow a ZWJ */
+	SNII_WORD_SPACE,			/* WSegSpace beyond ASCII: spaces join */
+	SNII_WORD_MIDLETTER,
+	SNII_WORD_MIDNUM,
+	SNII_WORD_MIDNUMLET,
+	SNII_WORD_SQUOTE,
+	SNII_WORD_DQUOTE,
+	SNII_WORD_EXTEND,			/* Extend and Format */
+	SNII_WORD_ICU,				/* ZWJ and what needs a dictionary */
+	/* from here on: what may begin a word */
+	SNII_WORD_LETTER,
+	SNII_WORD_HEBREW,
+	SNII_WORD_NUMBER,
+	SNII_WORD_JOINER,			/* ExtendNumLet */
+	SNII_WORD_HANGUL			/* Hangul syllables, not jamo */
+} SniiWordClass;
+
+/* A folding is up to three code points of 21 bits, the first lowest. */
+#define SNII_FOLD_MAX			3
+#define SNII_FOLD_BITS			21
+#define SNII_FOLD_MASK			((1 << SNII_FOLD_BITS) - 1)
+
+/* Properties of 256 code points. */
+typedef struct SniiPropsPage
+{
+	uint8		word_class[256];
+	uint64		fold[256];
+} SniiPropsPage;
+
+#define SNII_PROPS_PAGES		(0x110000 >> 8)
+
+extern SniiPropsPage *snii_text_props_pages[SNII_PROPS_PAGES];
+extern uint8 snii_text_props_ascii[128];
+
+extern void snii_text_props_init(void);
+extern SniiPropsPage *snii_text_props_load(uint32 cp);
+
+/* Properties of the 256 code points around cp. */
+static inline const SniiPropsPage *
+snii_text_props(uint32 cp)
+{
+	SniiPropsPage *page = snii_text_props_pages[cp >> 8];
+
+	if (unlikely(page == NULL))
+		page = snii_text_props_load(cp);
+	return page;
+}
+
+#endif							/* SNII_TEXT_PROPS_H */
