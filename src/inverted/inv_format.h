@@ -82,7 +82,7 @@
  * document is 0.  A NULL bitmap has (ndocs + 7) / 8 bytes, document i being
  * bit i % 8 of byte i / 8, and is absent if the column has no NULL.
  *
- * Filter: blocks of codec_bloom.h with snii_inv_key_hash() of every key, in
+ * Filter: blocks of codec_bloom.h with the hash of every key (inv_key.h), in
  * snii_codec_bloom_blocks(nterms, SNII_INV_FILTER_BITS) blocks.
  *
  *-------------------------------------------------------------------------
@@ -91,8 +91,6 @@
 #define SNII_INV_FORMAT_H
 
 #include "storage/storage_format.h"
-
-#include "common/hashfn.h"
 
 #define SNII_INV_HEAD_MAGIC		0x48564E49	/* "INVH" */
 #define SNII_INV_VERSION		1
@@ -187,13 +185,6 @@ StaticAssertDecl(sizeof(SniiInvIndexHeader) == 8, "inner node header size");
 StaticAssertDecl(sizeof(SniiInvColumn) == 72, "inverted column size");
 StaticAssertDecl(offsetof(SniiInvHead, ndocs) == 8, "inverted head");
 StaticAssertDecl(offsetof(SniiInvHead, columns) == 128, "inverted head");
-
-/* Hash of a key for the filter. */
-static inline uint64
-snii_inv_key_hash(const uint8 *key, uint32 len)
-{
-	return hash_bytes_extended(key, (int) len, 0);
-}
 
 /*
  * Record of an inverted index in the write buffer (body of a buffer record):
