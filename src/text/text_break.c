@@ -66,6 +66,9 @@ static bool tables_usable = false;
 static bool tables_used = false;
 static uint8 byte_flags[256];
 
+/* The iterator that breaks what the tables cannot. */
+static UBreakIterator *words = NULL;
+
 /* The text ICU works on, and the byte offset of each of its units. */
 static UChar window[SNII_TEXT_WINDOW + U16_MAX_LENGTH];
 static uint16 window_offset[SNII_TEXT_WINDOW + U16_MAX_LENGTH];
@@ -140,8 +143,8 @@ icu_words(SniiTextOutput *out, const uint8 *start, const uint8 *end)
 	int32		limit = cut > 0 ? cut : units;
 	int32		from = 0;
 	int32		to;
-	UBreakIterator *words = snii_text_icu_words(window, limit);
 
+	snii_text_icu_words(&words, window, limit);
 	while ((to = ubrk_next(words)) != UBRK_DONE)
 	{
 		/* the last segment may go on beyond the window */

@@ -4,9 +4,9 @@
  *	  The ICU objects of this backend.
  *
  * Opening a break iterator costs as much as analysing a page of text and
- * allocates outside of memory contexts.  One is opened at first use, kept
- * until the backend ends and given each text in turn, so that an error
- * thrown out of an analysis leaks nothing.
+ * allocates outside of memory contexts.  Each user opens one at first use,
+ * keeps it until the backend ends and gives it each text in turn, so that an
+ * error thrown out of an analysis leaks nothing.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,9 +21,6 @@
 /* No code point folds to more UTF-16 units than this. */
 #define FOLD_UNITS		8
 
-/* The word break iterator of the root locale, once opened. */
-static UBreakIterator *word_iterator = NULL;
-
 /* Raises an error that names what ICU could not do. */
 void
 snii_text_icu_error(const char *action, UErrorCode status)
@@ -36,25 +33,26 @@ snii_text_icu_error(const char *action, UErrorCode status)
 }
 
 /*
- * Returns the word break iterator, set to text, which must stay in place as
- * long as the iterator is used.  The caller must not close it.
+ * Sets *words, a word break iterator of the root locale, to text, which must
+ * stay in place as long as the iterator is used.  The caller keeps it in a
+ * static variable, at first NULL, and never closes it.
  */
-UBreakIterator *
-snii_text_icu_words(const UChar *text, int32 len)
+void
+snii_text_icu_words(UBreakIterator **words, const UChar *text, int32 len)
 {
 	UErrorCode	status = U_ZERO_ERROR;
 
-	if (word_iterator == NULL)
-		word_iterator = ubrk_open(UBRK_WORD, "", NULL, 0, &status);
-	if (U_FAILURE(status))
+	if (*words == NULL)
 	{
-		word_iterator = NULL;
-		snii_text_icu_error("open a word break iterator", status);
+		UBreakIterator *opened = ubrk_open(UBRK_WORD, "", NULL, 0, &status);
+
+		if (U_FAILURE(status))
+			snii_text_icu_error("open a word break iterator", status);
+		*words = opened;
 	}
-	ubrk_setText(word_iterator, text, len, &status);
+	ubrk_setText(*words, text, len, &status);
 	if (U_FAILURE(status))
 		snii_text_icu_error("set the text of a word break iterator", status);
-	return word_iterator;
 }
 
 /*

@@ -11,9 +11,11 @@
 #include <unicode/ubrk.h>
 #include <unicode/utypes.h>
 
-extern UBreakIterator *snii_text_icu_words(const UChar *text, int32 len);
+extern void snii_text_icu_words(UBreakIterator **words, const UChar *text,
+								int32 len);
 extern int32 snii_text_icu_fold(UChar32 cp, UChar32 *folded, int32 room);
 extern const char *snii_text_icu_version(void);
-extern void snii_text_icu_error(const char *action, UErrorCode status) pg_attribute_noreturn();
+extern void snii_text_icu_error(const char *action, UErrorCode status)
+			pg_attribute_noreturn();
 
 #endif							/* SNII_TEXT_ICU_H */

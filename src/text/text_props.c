@@ -33,6 +33,12 @@ SniiPropsPage *snii_text_props_pages[SNII_PROPS_PAGES];
 /* Word classes of ASCII; filled by snii_text_props_init(). */
 uint8		snii_text_props_ascii[128];
 
+/*
+ * The iterator that is asked about single characters.  Not the one that breaks
+ * texts: a page may be filled while that one is at work.
+ */
+static UBreakIterator *probe_words = NULL;
+
 /* Where ICU ends the first word of "before cp after", in UTF-16 units. */
 static int32
 probe_boundary(UChar before, UChar32 cp, UChar after, int32 *rule_status)
@@ -40,16 +46,15 @@ probe_boundary(UChar before, UChar32 cp, UChar after, int32 *rule_status)
 	UChar		text[4];
 	int32		len = 0;
 	int32		boundary;
-	UBreakIterator *words;
 
 	if (before != 0)
 		text[len++] = before;
 	U16_APPEND_UNSAFE(text, len, cp);
 	if (after != 0)
 		text[len++] = after;
-	words = snii_text_icu_words(text, len);
-	boundary = ubrk_next(words);
-	*rule_status = ubrk_getRuleStatus(words);
+	snii_text_icu_words(&probe_words, text, len);
+	boundary = ubrk_next(probe_words);
+	*rule_status = ubrk_getRuleStatus(probe_words);
 	return boundary;
 }
 
