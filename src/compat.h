@@ -10,4 +10,92 @@
 
 #include "postgres.h"
 
+#include "access/nbtxlog.h"
+#include "access/xlog.h"
+#include "access/xloginsert.h"
+#include "catalog/catalog.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "storage/smgr.h"
+#include "utils/rel.h"
+
+#if PG_VERSION_NUM < 150000
+#error "snii needs PostgreSQL 15 or later"
+#endif
+
+#if PG_VERSION_NUM >= 180000
+#define SNII_NORETURN_PRE	pg_noreturn
+#define SNII_NORETURN_POST
+#else
+#define SNII_NORETURN_PRE
+#define SNII_NORETURN_POST	pg_attribute_noreturn()
+#endif
+
+/* 15 has no I/O-aligned block type; alignment matters from 16 on only. */
+#if PG_VERSION_NUM < 160000
+typedef PGAlignedBlock SniiPageImage;
+#else
+typedef PGIOAlignedBlock SniiPageImage;
+#endif
+
+/*
+ * Make the main fork at least "upto" blocks long, with zeroed pages.  No
+ * buffer is touched, no buffer lock may be held.
+ */
+static inline void
+snii_compat_extend(Relation rel, BlockNumber upto)
+{
+	BlockNumber nblocks;
+
+	LockRelationForExtension(rel, ExclusiveLock);
+	nblocks = RelationGetNumberOfBlocks(rel);
+#if PG_VERSION_NUM >= 160000
+	while (nblocks < upto)
+	{
+		BlockNumber n = Min(upto - nblocks, (BlockNumber) 8192);
+
+		smgrzeroextend(RelationGetSmgr(rel), MAIN_FORKNUM, nblocks, (int) n,
+					   false);
+		nblocks += n;
+	}
+#else
+	{
+		SniiPageImage zero;
+
+		memset(zero.data, 0, BLCKSZ);
+		for (; nblocks < upto; nblocks++)
+			smgrextend(RelationGetSmgr(rel), MAIN_FORKNUM, nblocks,
+					   zero.data, false);
+	}
+#endif
+	UnlockRelationForExtension(rel, ExclusiveLock);
+}
+
+/*
+ * Log that pages displaced before "horizon" are about to be used again: a
+ * standby replays nbtree's record of this meaning, which cancels (or waits
+ * for) snapshots that may still look at them.
+ */
+static inline void
+snii_compat_log_page_reuse(Relation rel, bool is_catalog_rel, BlockNumber blk,
+						   FullTransactionId horizon)
+{
+	xl_btree_reuse_page xlrec;
+
+	memset(&xlrec, 0, sizeof(xlrec));
+	xlrec.block = blk;
+#if PG_VERSION_NUM >= 160000
+	xlrec.locator = rel->rd_locator;
+	xlrec.snapshotConflictHorizon = horizon;
+	xlrec.isCatalogRel = is_catalog_rel;
+#else
+	xlrec.node = rel->rd_node;
+	xlrec.latestRemovedFullXid = horizon;
+	(void) is_catalog_rel;
+#endif
+	XLogBeginInsert();
+	XLogRegisterData((char *) &xlrec, SizeOfBtreeReusePage);
+	XLogInsert(RM_BTREE_ID, XLOG_BTREE_REUSE_PAGE);
+}
+
 #endif							/* SNII_COMPAT_H */

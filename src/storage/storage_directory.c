@@ -1,0 +1,215 @@
+/*-------------------------------------------------------------------------
+ *
+ * storage_directory.c
+ *	  The directory of segments and stretches, and its swap.
+ *
+ * The directory is one page, so that a share lock on it gives a consistent
+ * view, and one WAL record can replace any number of entries.  Its capacity
+ * bounds the number of segments and stretches; lsm/ keeps well below it.
+ *
+ * Lock order: directory, meta, park pages.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "storage/storage_directory.h"
+#include "storage/storage_list.h"
+#include "storage/storage_meta.h"
+#include "storage/storage_page.h"
+#include "storage/storage_recycle.h"
+
+#include "access/generic_xlog.h"
+
+static inline SniiDirPage *
+dir_of(Page page)
+{
+	return (SniiDirPage *) PageGetContents(page);
+}
+
+static void
+dir_set(Page page, uint32 nentries)
+{
+	dir_of(page)->nentries = nentries;
+	snii_storage_page_set_used(page, offsetof(SniiDirPage, entries) +
+							   nentries * sizeof(SniiDirEntry));
+}
+
+/* Read and lock the directory page; its count is in bounds. */
+static Buffer
+dir_lock(Relation index, int lockmode)
+{
+	Buffer		buf = snii_storage_read_page(index, SNII_DIR_BLOCK, lockmode,
+											 SNII_PAGE_DIR, 0);
+
+	if (dir_of(BufferGetPage(buf))->nentries > SNII_DIR_CAPACITY)
+		snii_storage_corrupted(index, SNII_DIR_BLOCK,
+							   "directory claims %u entries",
+							   dir_of(BufferGetPage(buf))->nentries);
+	return buf;
+}
+
+void
+snii_storage_dir_read(Relation index, SniiDirCopy *copy)
+{
+	Buffer		buf = dir_lock(index, BUFFER_LOCK_SHARE);
+	SniiDirPage *dir = dir_of(BufferGetPage(buf));
+
+	copy->generation = dir->generation;
+	copy->nentries = (int) dir->nentries;
+	memcpy(copy->entries, dir->entries,
+		   dir->nentries * sizeof(SniiDirEntry));
+	UnlockReleaseBuffer(buf);
+}
+
+static int
+find_entry(const SniiDirPage *dir, uint64 id)
+{
+	for (uint32 i = 0; i < dir->nentries; i++)
+		if (dir->entries[i].id == id)
+			return (int) i;
+	return -1;
+}
+
+/*
+ * Replace the entries in an image of the directory; their lists go to the
+ * image of the park page, which has room.
+ */
+static void
+swap_entries(Relation index, Page dir_page, Page park_page,
+			 const SniiSwap *swap, uint64 stamp)
+{
+	SniiDirPage *dir = dir_of(dir_page);
+	SniiParkPage *park = (SniiParkPage *) PageGetContents(park_page);
+	int			at = (int) dir->nentries;
+
+	for (int i = 0; i < swap->nremove; i++)
+	{
+		int			pos = find_entry(dir, swap->remove[i]);
+		SniiParkEntry *entry = &park->entries[park->nentries];
+
+		if (pos < 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("segment %llu of index \"%s\" is gone",
+							(unsigned long long) swap->remove[i],
+							RelationGetRelationName(index))));
+		entry->stamp = stamp;
+		entry->head = dir->entries[pos].list_head;
+		entry->tail = dir->entries[pos].list_tail;
+		entry->npages = dir->entries[pos].npages;
+		entry->reserved = 0;
+		park->nentries++;
+		memmove(&dir->entries[pos], &dir->entries[pos + 1],
+				(dir->nentries - pos - 1) * sizeof(SniiDirEntry));
+		dir->nentries--;
+		at = (i == 0) ? pos : Min(at, pos);
+	}
+	if (swap->add != NULL)
+	{
+		if (dir->nentries >= SNII_DIR_CAPACITY)
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("index \"%s\" has too many segments",
+							RelationGetRelationName(index)),
+					 errhint("VACUUM the table to merge them.")));
+		at = Min(at, (int) dir->nentries);
+		memmove(&dir->entries[at + 1], &dir->entries[at],
+				(dir->nentries - at) * sizeof(SniiDirEntry));
+		dir->entries[at] = *swap->add;
+		dir->nentries++;
+	}
+	dir->generation++;
+	dir_set(dir_page, dir->nentries);
+	snii_storage_page_set_used(park_page, offsetof(SniiParkPage, entries) +
+							   park->nentries * sizeof(SniiParkEntry));
+}
+
+uint64
+snii_storage_swap(Relation index, const SniiSwap *swap)
+{
+	Buffer		dir_buf;
+	Buffer		meta_buf;
+	Buffer		park_buf;
+	GenericXLogState *state;
+	SniiMetaPage *meta;
+	Page		dir_page;
+	Page		park_page;
+	uint64		generation;
+	uint64		stamp;
+
+	/* From here on nobody but us adds to the first park page: see there. */
+	park_buf = InvalidBuffer;
+	for (;;)
+	{
+		dir_buf = dir_lock(index, BUFFER_LOCK_EXCLUSIVE);
+		meta_buf = snii_storage_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
+		park_buf = snii_storage_read_page(index, SNII_PARK_BLOCK,
+										  BUFFER_LOCK_EXCLUSIVE,
+										  SNII_PAGE_PARK, 0);
+		if (((SniiParkPage *) PageGetContents(BufferGetPage(park_buf)))->nentries +
+			swap->nremove <= SNII_PARK_CAPACITY)
+			break;
+		UnlockReleaseBuffer(park_buf);
+		UnlockReleaseBuffer(meta_buf);
+		UnlockReleaseBuffer(dir_buf);
+		snii_storage_park_make_room(index);
+	}
+
+	/*
+	 * Any snapshot that saw the old directory was taken before this moment,
+	 * so its xmin does not exceed the next xid.
+	 */
+	stamp = U64FromFullTransactionId(ReadNextFullTransactionId());
+
+	state = GenericXLogStart(index);
+	dir_page = GenericXLogRegisterBuffer(state, dir_buf, 0);
+	meta = snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf, 0));
+	park_page = GenericXLogRegisterBuffer(state, park_buf, 0);
+
+	swap_entries(index, dir_page, park_page, swap, stamp);
+	generation = dir_of(dir_page)->generation;
+	if (swap->slot >= 0)
+	{
+		meta->slots[swap->slot].head = InvalidBlockNumber;
+		meta->slots[swap->slot].tail = InvalidBlockNumber;
+		meta->slots[swap->slot].npages = 0;
+	}
+	if (swap->counter >= 0)
+		meta->counters[swap->counter] += swap->counter_add;
+	if (swap->counter2 >= 0)
+		meta->counters[swap->counter2] += swap->counter2_add;
+	/* A lane whose stretch leaves has no open stretch any more. */
+	for (int i = 0; i < SNII_LANES; i++)
+	{
+		SniiParkPage *park = (SniiParkPage *) PageGetContents(park_page);
+
+		for (int j = 1; j <= swap->nremove; j++)
+			if (BlockNumberIsValid(meta->lanes[i]) &&
+				park->entries[park->nentries - j].head == meta->lanes[i])
+				meta->lanes[i] = InvalidBlockNumber;
+	}
+	GenericXLogFinish(state);
+
+	UnlockReleaseBuffer(park_buf);
+	UnlockReleaseBuffer(meta_buf);
+	UnlockReleaseBuffer(dir_buf);
+	return generation;
+}
+
+void
+snii_storage_dir_set_dead(Relation index, uint64 id, uint64 ndead)
+{
+	Buffer		buf = dir_lock(index, BUFFER_LOCK_EXCLUSIVE);
+	int			pos = find_entry(dir_of(BufferGetPage(buf)), id);
+
+	if (pos >= 0 && dir_of(BufferGetPage(buf))->entries[pos].ndead != ndead)
+	{
+		GenericXLogState *state = GenericXLogStart(index);
+		Page		page = GenericXLogRegisterBuffer(state, buf, 0);
+
+		dir_of(page)->entries[pos].ndead = ndead;
+		GenericXLogFinish(state);
+	}
+	UnlockReleaseBuffer(buf);
+}

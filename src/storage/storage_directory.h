@@ -1,0 +1,48 @@
+/*-------------------------------------------------------------------------
+ *
+ * storage_directory.h
+ *	  The directory of segments and stretches, and its swap.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SNII_STORAGE_DIRECTORY_H
+#define SNII_STORAGE_DIRECTORY_H
+
+#include "compat.h"
+#include "storage/storage_format.h"
+
+/* Copy of the directory page, consistent. */
+typedef struct SniiDirCopy
+{
+	uint64		generation;
+	int			nentries;
+	SniiDirEntry entries[SNII_DIR_CAPACITY];
+} SniiDirCopy;
+
+extern void snii_storage_dir_read(Relation index, SniiDirCopy *copy);
+
+/*
+ * Swap: in one WAL record the entries "remove" leave the directory and their
+ * lists are parked, and "add" (or NULL) takes the place of the first of them,
+ * or the end.  The list of slot (if not -1) becomes the added entry's list.
+ * Raises without having changed anything if an entry to remove is not there
+ * or the directory is full.  Returns the new generation.
+ */
+typedef struct SniiSwap
+{
+	int			slot;
+	const SniiDirEntry *add;
+	int			nremove;
+	const uint64 *remove;
+	int			counter;		/* meta counter to add to, or -1 */
+	uint64		counter_add;
+	int			counter2;
+	uint64		counter2_add;
+} SniiSwap;
+
+extern uint64 snii_storage_swap(Relation index, const SniiSwap *swap);
+
+/* Set the number of dead documents of an entry, if it is still there. */
+extern void snii_storage_dir_set_dead(Relation index, uint64 id, uint64 ndead);
+
+#endif							/* SNII_STORAGE_DIRECTORY_H */

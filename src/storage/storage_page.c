@@ -1,0 +1,113 @@
+/*-------------------------------------------------------------------------
+ *
+ * storage_page.c
+ *	  One page: how it is begun, and the one gate through which it is read.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "storage/storage_page.h"
+
+#include "utils/builtins.h"
+
+void
+snii_storage_page_init(Page page, SniiPageKind kind, uint64 owner, int stream)
+{
+	SniiPageOpaque *opaque;
+
+	PageInit(page, BLCKSZ, sizeof(SniiPageOpaque));
+	opaque = snii_storage_opaque(page);
+	opaque->owner = owner;
+	opaque->magic = SNII_PAGE_MAGIC;
+	opaque->kind = (uint8) kind;
+	opaque->version = SNII_PAGE_VERSION;
+	opaque->stream = (uint8) stream;
+	opaque->flags = 0;
+	opaque->page_id = SNII_PAGE_ID;
+}
+
+/*
+ * What is wrong with the header or special space, NULL if nothing.
+ */
+static const char *
+page_fault(Page page, SniiPageKind kind, uint64 owner)
+{
+	PageHeader	header = (PageHeader) page;
+	SniiPageOpaque *opaque;
+
+	if (PageIsNew(page))
+		return "page is empty";
+	if (header->pd_special != BLCKSZ - MAXALIGN(sizeof(SniiPageOpaque)) ||
+		header->pd_lower < MAXALIGN(SizeOfPageHeaderData) ||
+		header->pd_lower > header->pd_upper ||
+		header->pd_upper > header->pd_special)
+		return "page header is damaged";
+	opaque = snii_storage_opaque(page);
+	if (opaque->page_id != SNII_PAGE_ID || opaque->magic != SNII_PAGE_MAGIC)
+		return "not a snii page";
+	if (opaque->version != SNII_PAGE_VERSION)
+		return "unknown page version";
+	if (opaque->kind != (uint8) kind)
+		return "wrong kind of page";
+	if (owner != SNII_ANY_OWNER && opaque->owner != owner)
+		return "page belongs to another object";
+	return NULL;
+}
+
+bool
+snii_storage_page_is(Page page, SniiPageKind kind, uint64 owner)
+{
+	return page_fault(page, kind, owner) == NULL;
+}
+
+Buffer
+snii_storage_read_page(Relation index, BlockNumber blk, int lockmode,
+					   SniiPageKind kind, uint64 owner)
+{
+	Buffer		buf;
+	const char *fault;
+
+	if (!BlockNumberIsValid(blk))
+		snii_storage_corrupted(index, blk, "reference to an invalid block");
+	buf = ReadBuffer(index, blk);
+	if (lockmode != BUFFER_LOCK_UNLOCK)
+		LockBuffer(buf, lockmode);
+	fault = page_fault(BufferGetPage(buf), kind, owner);
+	if (fault != NULL)
+		snii_storage_corrupted(index, blk, "%s (expected kind %d)", fault,
+							   (int) kind);
+	return buf;
+}
+
+void
+snii_storage_corrupted(Relation index, BlockNumber blk, const char *fmt,...)
+{
+	StringInfoData detail;
+
+	initStringInfo(&detail);
+	for (;;)
+	{
+		va_list		args;
+		int			needed;
+
+		va_start(args, fmt);
+		needed = appendStringInfoVA(&detail, fmt, args);
+		va_end(args);
+		if (needed == 0)
+			break;
+		enlargeStringInfo(&detail, needed);
+	}
+	if (BlockNumberIsValid(blk))
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("index \"%s\" is corrupted at block %u: %s",
+						RelationGetRelationName(index), blk, detail.data),
+				 errhint("Please REINDEX it.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_INDEX_CORRUPTED),
+			 errmsg("index \"%s\" is corrupted: %s",
+					RelationGetRelationName(index), detail.data),
+			 errhint("Please REINDEX it.")));
+	pg_unreachable();
+}

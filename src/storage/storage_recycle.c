@@ -1,0 +1,461 @@
+/*-------------------------------------------------------------------------
+ *
+ * storage_recycle.c
+ *	  Parked lists: when displaced pages may be used again.
+ *
+ * A swap of the directory parks the lists of the displaced entries with the
+ * next xid of that moment.  Whoever read the old directory holds a snapshot whose xmin
+ * is not above that stamp, so the pages are free once the stamp precedes the
+ * horizon of removable transactions.  Readers without such a snapshot
+ * (VACUUM) hold the RECYCLE lock in share mode instead.
+ *
+ * On a standby the same question is answered by a recovery conflict: before
+ * lists are freed, a record with the newest stamp is logged that core
+ * replays by cancelling, or waiting for, older snapshots.
+ *
+ * Lock order: meta, park pages from first to last, list page.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "storage/storage_alloc.h"
+#include "storage/storage_list.h"
+#include "storage/storage_meta.h"
+#include "storage/storage_page.h"
+#include "storage/storage_recycle.h"
+
+#include "access/generic_xlog.h"
+#include "access/xlog.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+static inline SniiParkPage *
+park_of(Page page)
+{
+	return (SniiParkPage *) PageGetContents(page);
+}
+
+static void
+park_set(Page page, uint32 nentries)
+{
+	park_of(page)->nentries = nentries;
+	snii_storage_page_set_used(page, offsetof(SniiParkPage, entries) +
+							   nentries * sizeof(SniiParkEntry));
+}
+
+static Buffer
+park_lock(Relation index, BlockNumber blk, int lockmode)
+{
+	Buffer		buf = snii_storage_read_page(index, blk, lockmode,
+											 SNII_PAGE_PARK, 0);
+
+	if (park_of(BufferGetPage(buf))->nentries > SNII_PARK_CAPACITY)
+		snii_storage_corrupted(index, blk, "park page claims %u entries",
+							   park_of(BufferGetPage(buf))->nentries);
+	return buf;
+}
+
+/*
+ * Is every snapshot that may have seen the directory before "stamp" gone?
+ */
+static bool
+stamp_is_past(Relation heap, uint64 stamp)
+{
+	FullTransactionId fxid = FullTransactionIdFromU64(stamp);
+
+	return GlobalVisCheckRemovableFullXid(heap, fxid);
+}
+
+/*
+ * Find a parked list that may be freed on a park page, newest first; -1 if
+ * there is none.
+ */
+static int
+find_free(const SniiParkPage *park, Relation heap)
+{
+	for (int i = (int) park->nentries - 1; i >= 0; i--)
+		if (stamp_is_past(heap, park->entries[i].stamp))
+			return i;
+	return -1;
+}
+
+/*
+ * Newest stamp that may be freed on a page, 0 if none.
+ */
+static uint64
+newest_past(const SniiParkPage *park, Relation heap)
+{
+	uint64		result = 0;
+
+	for (uint32 i = 0; i < park->nentries; i++)
+		if (park->entries[i].stamp > result &&
+			stamp_is_past(heap, park->entries[i].stamp))
+			result = park->entries[i].stamp;
+	return result;
+}
+
+/*
+ * Move one parked list from a park page to the free list: one record of
+ * meta, the park page, the last page of the list.  Returns the pages freed,
+ * 0 when there is nothing to do.
+ */
+static uint64
+free_one(Relation index, Relation heap, BlockNumber park_blk, uint64 limit)
+{
+	Buffer		meta_buf = snii_storage_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
+	Buffer		park_buf = park_lock(index, park_blk, BUFFER_LOCK_EXCLUSIVE);
+	int			pos = find_free(park_of(BufferGetPage(park_buf)), heap);
+	SniiParkEntry entry = {0};
+
+	if (pos >= 0)
+		entry = park_of(BufferGetPage(park_buf))->entries[pos];
+
+	/* What was not announced to standbys yet waits for the next round. */
+	if (pos >= 0 && entry.stamp <= limit)
+	{
+		Buffer		tail_buf = snii_storage_read_page(index, entry.tail,
+													  BUFFER_LOCK_EXCLUSIVE,
+													  SNII_PAGE_LIST,
+													  SNII_ANY_OWNER);
+		GenericXLogState *state = GenericXLogStart(index);
+		SniiMetaPage *meta =
+			snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf, 0));
+		Page		page = GenericXLogRegisterBuffer(state, park_buf, 0);
+		SniiParkPage *park = park_of(page);
+		Page		tail = GenericXLogRegisterBuffer(state, tail_buf, 0);
+
+		snii_storage_list(tail)->next = meta->free_head;
+		meta->free_head = entry.head;
+		meta->free_pages += entry.npages;
+		park->entries[pos] = park->entries[park->nentries - 1];
+		park_set(page, park->nentries - 1);
+		GenericXLogFinish(state);
+		UnlockReleaseBuffer(tail_buf);
+	}
+	else
+		entry.npages = 0;
+	UnlockReleaseBuffer(park_buf);
+	UnlockReleaseBuffer(meta_buf);
+	return entry.npages;
+}
+
+/*
+ * Unlink the page behind "prev_blk" if it is empty and make it the free
+ * list's head: one record of meta, both pages.
+ */
+static bool
+drop_empty_page(Relation index, BlockNumber prev_blk)
+{
+	Buffer		meta_buf = snii_storage_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
+	Buffer		prev_buf = park_lock(index, prev_blk, BUFFER_LOCK_EXCLUSIVE);
+	BlockNumber blk = park_of(BufferGetPage(prev_buf))->next;
+	bool		dropped = false;
+
+	if (BlockNumberIsValid(blk))
+	{
+		Buffer		buf = park_lock(index, blk, BUFFER_LOCK_EXCLUSIVE);
+
+		if (park_of(BufferGetPage(buf))->nentries == 0)
+		{
+			GenericXLogState *state = GenericXLogStart(index);
+			SniiMetaPage *meta =
+				snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf,
+															0));
+			Page		prev = GenericXLogRegisterBuffer(state, prev_buf, 0);
+			Page		page = GenericXLogRegisterBuffer(state, buf, 0);
+
+			park_of(prev)->next = park_of(page)->next;
+			snii_storage_list_init(page, 0, meta->free_head);
+			meta->free_head = blk;
+			meta->free_pages++;
+			GenericXLogFinish(state);
+			dropped = true;
+		}
+		UnlockReleaseBuffer(buf);
+	}
+	UnlockReleaseBuffer(prev_buf);
+	UnlockReleaseBuffer(meta_buf);
+	return dropped;
+}
+
+/*
+ * Newest stamp over all park pages that may be freed, 0 if none.
+ */
+static uint64
+newest_past_all(Relation index, Relation heap)
+{
+	uint64		result = 0;
+
+	for (BlockNumber blk = SNII_PARK_BLOCK; BlockNumberIsValid(blk);)
+	{
+		Buffer		buf = park_lock(index, blk, BUFFER_LOCK_SHARE);
+		uint64		newest = newest_past(park_of(BufferGetPage(buf)), heap);
+
+		result = Max(result, newest);
+		blk = park_of(BufferGetPage(buf))->next;
+		UnlockReleaseBuffer(buf);
+		CHECK_FOR_INTERRUPTS();
+	}
+	return result;
+}
+
+uint64
+snii_storage_recycle(Relation index, Relation heap)
+{
+	uint64		freed = 0;
+	uint64		limit;
+
+	if (!ConditionalLockPage(index, SNII_LOCK_RECYCLE, ExclusiveLock))
+		return 0;
+	limit = newest_past_all(index, heap);
+	if (limit != 0)
+	{
+		if (RelationNeedsWAL(index) && XLogStandbyInfoActive())
+			snii_compat_log_page_reuse(index, false, SNII_META_BLOCK,
+									   FullTransactionIdFromU64(limit));
+
+		/*
+		 * Only holders of this lock unlink park pages, so the chain stays in
+		 * place but for new pages behind the first.
+		 */
+		for (BlockNumber blk = SNII_PARK_BLOCK; BlockNumberIsValid(blk);)
+		{
+			uint64		n;
+			Buffer		buf;
+
+			while ((n = free_one(index, heap, blk, limit)) > 0)
+			{
+				freed += n;
+				CHECK_FOR_INTERRUPTS();
+			}
+			while (drop_empty_page(index, blk))
+				CHECK_FOR_INTERRUPTS();
+			buf = park_lock(index, blk, BUFFER_LOCK_SHARE);
+			blk = park_of(BufferGetPage(buf))->next;
+			UnlockReleaseBuffer(buf);
+		}
+	}
+	UnlockPage(index, SNII_LOCK_RECYCLE, ExclusiveLock);
+	return freed;
+}
+
+uint64
+snii_storage_parked(Relation index, uint64 *oldest_stamp)
+{
+	uint64		result = 0;
+
+	*oldest_stamp = 0;
+	for (BlockNumber blk = SNII_PARK_BLOCK; BlockNumberIsValid(blk);)
+	{
+		Buffer		buf = park_lock(index, blk, BUFFER_LOCK_SHARE);
+		SniiParkPage *park = park_of(BufferGetPage(buf));
+
+		for (uint32 i = 0; i < park->nentries; i++)
+		{
+			result += park->entries[i].npages;
+			if (*oldest_stamp == 0 ||
+				park->entries[i].stamp < *oldest_stamp)
+				*oldest_stamp = park->entries[i].stamp;
+		}
+		blk = park->next;
+		UnlockReleaseBuffer(buf);
+		CHECK_FOR_INTERRUPTS();
+	}
+	return result;
+}
+
+/*
+ * One attempt at emptying the first park page: one record of meta, that page, the
+ * new page, the free list.
+ */
+static bool
+try_make_room(Relation index)
+{
+	BlockNumber physical = RelationGetNumberOfBlocks(index);
+	Buffer		meta_buf = snii_storage_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
+	Buffer		first_buf = park_lock(index, SNII_PARK_BLOCK,
+									  BUFFER_LOCK_EXCLUSIVE);
+	GenericXLogState *state = GenericXLogStart(index);
+	SniiMetaPage *meta =
+		snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf, 0));
+	Page		first = GenericXLogRegisterBuffer(state, first_buf, 0);
+	Buffer		free_buf;
+	SniiExtent	extent = snii_storage_take(index, state, meta, 1, physical,
+										   &free_buf);
+	bool		done = SniiExtentLen(&extent) > 0;
+
+	if (done)
+	{
+		Buffer		buf = ReadBufferExtended(index, MAIN_FORKNUM, extent.start,
+											 RBM_ZERO_AND_CLEANUP_LOCK, NULL);
+		Page		page = GenericXLogRegisterBuffer(state, buf,
+													 GENERIC_XLOG_FULL_IMAGE);
+
+		snii_storage_page_init(page, SNII_PAGE_PARK, 0, 0);
+		memcpy(park_of(page), park_of(first),
+			   offsetof(SniiParkPage, entries) +
+			   park_of(first)->nentries * sizeof(SniiParkEntry));
+		park_set(page, park_of(first)->nentries);
+		park_of(first)->next = extent.start;
+		park_set(first, 0);
+		GenericXLogFinish(state);
+		UnlockReleaseBuffer(buf);
+		if (BufferIsValid(free_buf))
+			UnlockReleaseBuffer(free_buf);
+	}
+	else
+		GenericXLogAbort(state);
+	UnlockReleaseBuffer(first_buf);
+	UnlockReleaseBuffer(meta_buf);
+	return done;
+}
+
+void
+snii_storage_park_make_room(Relation index)
+{
+	while (!try_make_room(index))
+	{
+		snii_storage_reserve(index, 1);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* ----------------------------------------------------------------
+ *		Ownership
+ * ----------------------------------------------------------------
+ */
+
+/* Note that a run of blocks has an owner. */
+static void
+own(Relation index, uint8 *seen, BlockNumber nblocks, BlockNumber start,
+	uint32 len, const char *owner)
+{
+	if (start >= nblocks || len > nblocks - start)
+		snii_storage_corrupted(index, start,
+							   "%s owns %u blocks beyond the %u in use",
+							   owner, len, nblocks);
+	for (BlockNumber blk = start; blk < start + len; blk++)
+	{
+		if (seen[blk / 8] & (1 << (blk % 8)))
+			snii_storage_corrupted(index, blk,
+								   "block of %s has another owner, too",
+								   owner);
+		seen[blk / 8] |= (uint8) (1 << (blk % 8));
+	}
+}
+
+/* Note the blocks of a list; verify its length and tail if given. */
+static void
+own_list(Relation index, uint8 *seen, BlockNumber nblocks, BlockNumber head,
+		 BlockNumber tail, int64 npages, const char *owner)
+{
+	uint64		count = 0;
+	BlockNumber last = InvalidBlockNumber;
+
+	for (BlockNumber blk = head; BlockNumberIsValid(blk);)
+	{
+		Buffer		buf;
+		SniiListPage *list;
+
+		own(index, seen, nblocks, blk, 1, owner);
+		buf = snii_storage_read_page(index, blk, BUFFER_LOCK_SHARE,
+									 SNII_PAGE_LIST, SNII_ANY_OWNER);
+		list = snii_storage_list(BufferGetPage(buf));
+		snii_storage_list_verify(index, blk, list);
+		for (uint32 i = 0; i < list->nextents; i++)
+		{
+			own(index, seen, nblocks, list->extents[i].start,
+				SniiExtentLen(&list->extents[i]), owner);
+			count += SniiExtentLen(&list->extents[i]);
+		}
+		count++;
+		last = blk;
+		blk = list->next;
+		UnlockReleaseBuffer(buf);
+		CHECK_FOR_INTERRUPTS();
+		if (last == tail && BlockNumberIsValid(tail))
+			break;
+	}
+	if (BlockNumberIsValid(tail) && last != tail)
+		snii_storage_corrupted(index, head, "list of %s does not reach its last page %u",
+							   owner, tail);
+	if (npages >= 0 && count != (uint64) npages)
+		snii_storage_corrupted(index, head,
+							   "list of %s has %llu pages instead of %lld",
+							   owner, (unsigned long long) count,
+							   (long long) npages);
+}
+
+/* Note the park pages and what they hold. */
+static void
+own_parked(Relation index, uint8 *seen, BlockNumber nblocks)
+{
+	for (BlockNumber blk = SNII_PARK_BLOCK; BlockNumberIsValid(blk);)
+	{
+		Buffer		buf;
+		SniiParkPage *copy = palloc(BLCKSZ);
+
+		own(index, seen, nblocks, blk, 1, "the park pages");
+		buf = park_lock(index, blk, BUFFER_LOCK_SHARE);
+		memcpy(copy, park_of(BufferGetPage(buf)),
+			   offsetof(SniiParkPage, entries) +
+			   park_of(BufferGetPage(buf))->nentries * sizeof(SniiParkEntry));
+		UnlockReleaseBuffer(buf);
+		for (uint32 i = 0; i < copy->nentries; i++)
+			own_list(index, seen, nblocks, copy->entries[i].head,
+					 copy->entries[i].tail, copy->entries[i].npages,
+					 "a parked list");
+		blk = copy->next;
+		pfree(copy);
+	}
+}
+
+void
+snii_storage_check_ownership(Relation index, bool strict)
+{
+	SniiMetaPage meta;
+	SniiDirPage *dir = palloc(BLCKSZ);
+	Buffer		buf;
+	uint8	   *seen;
+
+	snii_storage_meta_read(index, &meta);
+	if (meta.nblocks < SNII_FIRST_FREE_BLOCK)
+		snii_storage_corrupted(index, SNII_META_BLOCK,
+							   "meta page claims %u blocks", meta.nblocks);
+	buf = snii_storage_read_page(index, SNII_DIR_BLOCK, BUFFER_LOCK_SHARE,
+								 SNII_PAGE_DIR, 0);
+	memcpy(dir, PageGetContents(BufferGetPage(buf)), SNII_PAGE_PAYLOAD);
+	UnlockReleaseBuffer(buf);
+	if (dir->nentries > SNII_DIR_CAPACITY)
+		snii_storage_corrupted(index, SNII_DIR_BLOCK,
+							   "directory claims %u entries", dir->nentries);
+
+	seen = MemoryContextAllocExtended(CurrentMemoryContext,
+									  meta.nblocks / 8 + 1,
+									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	own(index, seen, meta.nblocks, SNII_META_BLOCK, 1, "the meta page");
+	own(index, seen, meta.nblocks, SNII_DIR_BLOCK, 1, "the directory");
+	for (uint32 i = 0; i < dir->nentries; i++)
+		own_list(index, seen, meta.nblocks, dir->entries[i].list_head,
+				 dir->entries[i].list_tail,
+				 dir->entries[i].kind == SNII_ENTRY_SEGMENT ?
+				 (int64) dir->entries[i].npages : -1,
+				 dir->entries[i].kind == SNII_ENTRY_SEGMENT ?
+				 "a segment" : "a stretch");
+	for (int i = 0; i < SNII_SLOTS; i++)
+		own_list(index, seen, meta.nblocks, meta.slots[i].head,
+				 meta.slots[i].tail, meta.slots[i].npages, "a slot");
+	if (strict)
+	{
+		own_parked(index, seen, meta.nblocks);
+		own_list(index, seen, meta.nblocks, meta.free_head,
+				 InvalidBlockNumber, meta.free_pages, "the free list");
+	}
+	for (BlockNumber blk = 0; strict && blk < meta.nblocks; blk++)
+		if ((seen[blk / 8] & (1 << (blk % 8))) == 0)
+			snii_storage_corrupted(index, blk, "block has no owner");
+	pfree(seen);
+	pfree(dir);
+}
