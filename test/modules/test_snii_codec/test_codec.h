@@ -19,8 +19,7 @@
 	} while (0)
 
 extern void test_codec_fail(const char *condition, const char *file,
-							int line, const char *details)
-			pg_attribute_noreturn();
+							int line, const char *details);
 
 /* Bytes at whose end the address space ends: touching more is a crash. */
 extern uint8 *test_codec_room(size_t size);
