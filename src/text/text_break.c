@@ -11,7 +11,7 @@
  *	- ascii_word() for a segment of ASCII;
  *	- table_word() for a segment of letters, numbers, joiners, marks and the
  *	  characters that join them, in any script without a dictionary;
- *	- icu_words() for the rest: Han, Kana, Thai, Lao, Khmer, Burmese, and
+ *	- text_window.c, that is ICU, for the rest: Han, Kana, Thai, Lao, Khmer, Burmese, and
  *	  whatever has a ZERO WIDTH JOINER in it.
  *
  * All three give the same boundaries.  They rest on two properties of the
@@ -30,24 +30,19 @@
  *
  * When the tables are first filled, they are compared with ICU on all
  * sequences of three classes.  If a release of ICU has rules that differ from
- * what is written here, everything goes to icu_words(): slower, never wrong.
+ * what is written here, everything goes to ICU: slower, never wrong.
  *
- * Cost is linear in the length of the text.  A run without spaces that goes to
- * ICU is cut into windows of SNII_TEXT_WINDOW units: at a safe place where
- * there is one, else before the last segment of the window, else (a segment
- * longer than a window) at its end.  The latter two may differ from what ICU
- * says about the whole, but depend on the text alone.
+ * Cost is linear in the length of the text.  What text_window.c says about
+ * very long runs holds here too.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include <unicode/utf16.h>
-
 #include "text/text_break.h"
-#include "text/text_icu.h"
 #include "text/text_props.h"
 #include "text/text_utf8.h"
+#include "text/text_window.h"
 
 /* What the fast loops want to know of a byte. */
 #define BYTE_WORD		0x01	/* ASCII letter, number or joiner */
@@ -66,16 +61,6 @@ static bool tables_usable = false;
 static bool tables_used = false;
 static uint8 byte_flags[256];
 
-/* The iterator that breaks what the tables cannot. */
-static UBreakIterator *words = NULL;
-
-/* The text ICU works on, and the byte offset of each of its units. */
-static UChar window[SNII_TEXT_WINDOW + U16_MAX_LENGTH];
-static uint16 window_offset[SNII_TEXT_WINDOW + U16_MAX_LENGTH];
-
-StaticAssertDecl(SNII_TEXT_WINDOW * SNII_UTF8_MAX < PG_UINT16_MAX,
-				 "offsets in a window fit 16 bits");
-
 /* Decodes the character at p and returns its class. */
 static inline SniiWordClass
 class_at(const uint8 *p, const uint8 *end, uint32 *len)
@@ -89,86 +74,16 @@ class_at(const uint8 *p, const uint8 *end, uint32 *len)
 }
 
 /*
- * Converts text from start on into the window, up to white space or the end,
- * and returns the number of units; *complete tells if that was reached.
- */
-static int32
-fill_window(const uint8 *start, const uint8 *end, bool *complete)
-{
-	const uint8 *p = start;
-	int32		units = 0;
-
-	while (p < end && !snii_ascii_space(*p) && units < SNII_TEXT_WINDOW)
-	{
-		uint32		len;
-		uint32		cp = snii_utf8_decode(p, end, &len);
-
-		window_offset[units] = window_offset[units + 1] = p - start;
-		U16_APPEND_UNSAFE(window, units, cp);
-		p += len;
-	}
-	window_offset[units] = p - start;
-	*complete = p == end || snii_ascii_space(*p);
-	return units;
-}
-
-/*
- * The last place in the window before which there is a boundary whatever
- * follows, or 0.  Needs the real classes, also while the tables are not used.
- */
-static int32
-last_safe_cut(int32 units)
-{
-	for (int32 i = units - 1; i > 0; i--)
-	{
-		const SniiPropsPage *page = snii_text_props(window[i]);
-
-		if (page->word_class[window[i] & 0xFF] == SNII_WORD_OTHER &&
-			!U16_IS_SURROGATE(window[i]))
-			return i;
-	}
-	return 0;
-}
-
-/*
- * Lets ICU find the tokens from start, a boundary, to the next white space or
- * the end of the window.  Returns the boundary up to which it was done.
- */
-static const uint8 *
-icu_words(SniiTextOutput *out, const uint8 *start, const uint8 *end)
-{
-	bool		complete;
-	int32		units = fill_window(start, end, &complete);
-	int32		cut = complete ? units : last_safe_cut(units);
-	int32		limit = cut > 0 ? cut : units;
-	int32		from = 0;
-	int32		to;
-
-	snii_text_icu_words(&words, window, limit);
-	while ((to = ubrk_next(words)) != UBRK_DONE)
-	{
-		/* the last segment may go on beyond the window */
-		if (to == limit && cut == 0 && from > 0)
-			break;
-		if (ubrk_getRuleStatus(words) >= UBRK_WORD_NONE_LIMIT)
-			snii_text_put_folded(out, start + window_offset[from],
-								 start + window_offset[to]);
-		from = to;
-	}
-	return start + window_offset[from];
-}
-
-/*
  * Ends an unfinished segment start .. p where the tables know no further.  One
- * that exceeds a window is not given to ICU again: it ends here, so that no
- * text is looked at more than twice.
+ * that exceeds the largest window ends here: ICU could not go beyond p, and
+ * no text must be looked at again and again.
  */
 static const uint8 *
 hand_over(SniiTextOutput *out, const uint8 *start, const uint8 *p,
 		  const uint8 *end, bool is_word)
 {
-	if (p - start <= SNII_TEXT_WINDOW)
-		return icu_words(out, start, end);
+	if (p - start < SNII_TEXT_WINDOW_MAX)
+		return snii_text_window_words(out, start, end);
 	if (is_word)
 		snii_text_put_folded(out, start, p);
 	return p;
@@ -347,7 +262,7 @@ high_characters(SniiTextOutput *out, const uint8 *boundary,
 		SniiWordClass class = class_at(p, end, &len);
 
 		if (class == SNII_WORD_ICU)
-			return icu_words(out, segment, end);
+			return snii_text_window_words(out, segment, end);
 		if (class >= SNII_WORD_LETTER)
 			return table_word(out, p, end);
 		if (class != SNII_WORD_EXTEND &&
@@ -486,5 +401,6 @@ snii_text_break_words(SniiTextOutput *out, const uint8 *text, size_t len)
 {
 	if (unlikely(!ready))
 		get_ready();
+	snii_text_window_trim();
 	break_words(out, text, len);
 }

@@ -10,13 +10,6 @@
 
 #include "text/text_output.h"
 
-/*
- * Text that only ICU can break and that offers no safe place to cut is given
- * to it in windows of this many UTF-16 units.  Part of what an index contains:
- * a change needs a new analyzer id.
- */
-#define SNII_TEXT_WINDOW		4096
-
 extern void snii_text_break_words(SniiTextOutput *out, const uint8 *text,
 								  size_t len);
 extern bool snii_text_break_use_tables(bool use);
