@@ -198,7 +198,7 @@ typedef struct SniiDirEntry
 	uint8		kind;			/* SniiEntryKind */
 	uint8		level;			/* segments: tier at birth */
 	uint8		lane;			/* stretches */
-	uint8		flags;			/* reserved, 0 */
+	uint8		flags;			/* SNII_ENTRY_SEALED */
 	BlockNumber list_head;
 	BlockNumber list_tail;
 	uint32		npages;			/* with list pages; stretches: at sealing */
@@ -208,6 +208,8 @@ typedef struct SniiDirEntry
 	BlockNumber side_head;		/* reserved: dead-documents side list */
 	uint32		side_pages;
 } SniiDirEntry;
+
+#define SNII_ENTRY_SEALED		0x01	/* stretches: no more appends */
 
 typedef struct SniiDirPage
 {
@@ -278,9 +280,7 @@ typedef struct SniiRecordHeader
 	uint16		len;			/* bytes of the body on this page */
 	uint8		flags;			/* SNII_RECORD_DEAD */
 	uint8		reserved;
-	uint16		tid_offset;
-	uint16		tid_block_hi;
-	uint16		tid_block_lo;
+	ItemPointerData tid;
 } SniiRecordHeader;
 
 #define SNII_RECORD_DEAD		0x01

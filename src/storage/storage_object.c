@@ -23,6 +23,7 @@
 
 #include "access/generic_xlog.h"
 #include "access/xloginsert.h"
+#include "catalog/pg_control.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 

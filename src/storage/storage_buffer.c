@@ -1,0 +1,748 @@
+/*-------------------------------------------------------------------------
+ *
+ * storage_buffer.c
+ *	  Pages of the write buffer: appending, reading, marking records dead.
+ *
+ * An append that fits into the last page of its lane touches that page alone.
+ * Otherwise the stretch's list page is locked, the next page is begun, and
+ * the one before is closed (SNII_BUFFER_FULL), so that only the last page of
+ * a stretch takes appends and sealing has one page to close.
+ *
+ * A record larger than a page first takes its pages ("used" moves on), then
+ * writes the later ones, then the first, which makes it visible.  Meanwhile
+ * its writer holds a heavyweight lock on the list page in share mode; a flush reads a
+ * sealed stretch only when that lock is free in exclusive mode.
+ *
+ * Lock order: directory, list page of the stretch, data page, meta, free
+ * list.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "storage/storage_alloc.h"
+#include "storage/storage_buffer.h"
+#include "storage/storage_list.h"
+#include "storage/storage_meta.h"
+#include "storage/storage_page.h"
+#include "storage/storage_stretch.h"
+
+#include "access/generic_xlog.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+static inline SniiBufferPage *
+buffer_of(Page page)
+{
+	return (SniiBufferPage *) PageGetContents(page);
+}
+
+/* Bytes of records on a page. */
+static inline uint32
+data_bytes(Page page)
+{
+	uint32		used = snii_storage_page_used(page);
+
+	return used < offsetof(SniiBufferPage, data) ? 0 :
+		used - offsetof(SniiBufferPage, data);
+}
+
+static void
+begin_page(Page page, uint64 id, uint8 flags)
+{
+	snii_storage_page_init(page, SNII_PAGE_BUFFER, id, SNII_STREAM_BUFFER);
+	snii_storage_opaque(page)->flags = flags;
+	snii_storage_page_set_used(page, offsetof(SniiBufferPage, data));
+}
+
+/* Put a record header and the bytes behind it at the end of a page. */
+static void
+put_record(Page page, const ItemPointerData *tid, const uint8 *data,
+		   uint32 len)
+{
+	SniiBufferPage *buffer = buffer_of(page);
+	uint32		at = data_bytes(page);
+	SniiRecordHeader header = {0};
+
+	header.len = (uint16) len;
+	header.tid = *tid;
+	memcpy(buffer->data + at, &header, sizeof(header));
+	memcpy(buffer->data + at + sizeof(header), data, len);
+	buffer->nrecords++;
+	snii_storage_page_set_used(page, offsetof(SniiBufferPage, data) + at +
+							   sizeof(header) + len);
+}
+
+static inline bool
+has_room(Page page, uint32 len)
+{
+	return (snii_storage_opaque(page)->flags & SNII_BUFFER_FULL) == 0 &&
+		data_bytes(page) + sizeof(SniiRecordHeader) + len <=
+		SNII_BUFFER_CAPACITY;
+}
+
+/* ----------------------------------------------------------------
+ *		Appending
+ * ----------------------------------------------------------------
+ */
+
+/*
+ * Append to the page of the hint.  False if the hint is stale or the page is
+ * full.
+ */
+static bool
+append_fast(Relation index, const SniiTail *tail, const ItemPointerData *tid,
+			const uint8 *data, uint32 len)
+{
+	Buffer		buf;
+	GenericXLogState *state;
+
+	if (tail->id == 0)
+		return false;
+	buf = ReadBuffer(index, tail->page);
+	LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
+	if (!snii_storage_page_is(BufferGetPage(buf), SNII_PAGE_BUFFER,
+							  tail->id) ||
+		!has_room(BufferGetPage(buf), len))
+	{
+		UnlockReleaseBuffer(buf);
+		return false;
+	}
+	state = GenericXLogStart(index);
+	put_record(GenericXLogRegisterBuffer(state, buf, 0), tid, data, len);
+	GenericXLogFinish(state);
+	UnlockReleaseBuffer(buf);
+	return true;
+}
+
+/*
+ * Lock the list page of the lane's open stretch, beginning one if there is
+ * none.  InvalidBuffer: the directory has "limit" entries.
+ */
+static Buffer
+lock_open_stretch(Relation index, int lane, int limit, SniiTail *tail)
+{
+	BlockNumber last = InvalidBlockNumber;
+	int			tries = 0;
+
+	for (;;)
+	{
+		SniiMetaPage meta;
+		BlockNumber blk;
+		Buffer		buf;
+		Page		page;
+
+		CHECK_FOR_INTERRUPTS();
+		snii_storage_meta_read(index, &meta);
+		blk = meta.lanes[lane];
+		if (!BlockNumberIsValid(blk))
+		{
+			blk = snii_storage_stretch_begin(index, lane, blk, limit);
+			if (!BlockNumberIsValid(blk))
+				return InvalidBuffer;
+		}
+		buf = ReadBuffer(index, blk);
+		LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
+		page = BufferGetPage(buf);
+		if (snii_storage_page_is(page, SNII_PAGE_LIST, SNII_ANY_OWNER) &&
+			snii_storage_opaque(page)->owner != 0 &&
+			snii_storage_list(page)->lane == (uint32) lane &&
+			!snii_storage_list(page)->sealed)
+		{
+			snii_storage_list_verify(index, blk, snii_storage_list(page));
+			tail->id = snii_storage_opaque(page)->owner;
+			tail->header = blk;
+			return buf;
+		}
+		UnlockReleaseBuffer(buf);
+
+		/* It was sealed, or even recycled, since we read the meta page. */
+		tries = (blk == last) ? tries + 1 : 0;
+		last = blk;
+		if (tries > 1000)
+			snii_storage_corrupted(index, blk,
+								   "lane %d has no valid open stretch", lane);
+	}
+}
+
+/*
+ * Close the last page of the stretch and hand out n more.  header is locked.
+ * If "begin", the first of them is begun as an empty page in the same record.
+ */
+static BlockNumber
+hand_out(Relation index, Buffer header, uint64 id, uint32 n, bool begin)
+{
+	SniiListPage *old = snii_storage_list(BufferGetPage(header));
+	BlockNumber next = snii_storage_stretch_block(old, old->used);
+	Buffer		prev_buf = InvalidBuffer;
+	Buffer		next_buf = InvalidBuffer;
+	GenericXLogState *state;
+
+	if (old->used > 0)
+	{
+		prev_buf = ReadBuffer(index,
+							  snii_storage_stretch_block(old, old->used - 1));
+		LockBuffer(prev_buf, BUFFER_LOCK_EXCLUSIVE);
+	}
+	if (begin)
+		next_buf = ReadBufferExtended(index, MAIN_FORKNUM, next,
+									  RBM_ZERO_AND_CLEANUP_LOCK, NULL);
+	state = GenericXLogStart(index);
+	snii_storage_list(GenericXLogRegisterBuffer(state, header, 0))->used += n;
+	if (BufferIsValid(prev_buf) &&
+		snii_storage_page_is(BufferGetPage(prev_buf), SNII_PAGE_BUFFER, id))
+		snii_storage_opaque(GenericXLogRegisterBuffer(state, prev_buf,
+													  0))->flags |=
+			SNII_BUFFER_FULL;
+	if (begin)
+		begin_page(GenericXLogRegisterBuffer(state, next_buf,
+											 GENERIC_XLOG_FULL_IMAGE), id, 0);
+	GenericXLogFinish(state);
+	if (BufferIsValid(next_buf))
+		UnlockReleaseBuffer(next_buf);
+	if (BufferIsValid(prev_buf))
+		UnlockReleaseBuffer(prev_buf);
+	return next;
+}
+
+typedef enum MakeRoom
+{
+	ROOM_MADE,
+	ROOM_AGAIN,					/* file or stretch changed: start over */
+	ROOM_SEALED,				/* the stretch was full and is sealed now */
+	ROOM_NONE					/* no stretch can be begun */
+} MakeRoom;
+
+/*
+ * Make sure that the stretch has n pages left to hand out; the header is
+ * locked on entry, and on return only with ROOM_MADE.
+ */
+static MakeRoom
+reserve_pages(Relation index, Buffer header, uint64 id, uint32 n)
+{
+	SniiListPage *list = snii_storage_list(BufferGetPage(header));
+
+	if (list->used + n <= list->total)
+		return ROOM_MADE;
+	if (list->used + n > SNII_STRETCH_PAGES ||
+		list->nextents >= SNII_LIST_CAPACITY)
+	{
+		UnlockReleaseBuffer(header);
+		snii_storage_stretch_seal(index, id);
+		return ROOM_SEALED;
+	}
+	while (list->used + n > list->total)
+	{
+		uint32		want = Max(list->used + n - list->total, list->total);
+
+		want = Min(want, SNII_STRETCH_PAGES - list->total);
+		if (!snii_storage_stretch_grow(index, header, want))
+		{
+			UnlockReleaseBuffer(header);
+			snii_storage_reserve(index, want);
+			return ROOM_AGAIN;
+		}
+	}
+	return ROOM_MADE;
+}
+
+/*
+ * Make the lane's last page one with room for len bytes and note it in tail.
+ */
+static MakeRoom
+advance(Relation index, int lane, SniiTail *tail, uint32 len, int limit)
+{
+	Buffer		header = lock_open_stretch(index, lane, limit, tail);
+	SniiListPage *list;
+	MakeRoom	room;
+
+	if (!BufferIsValid(header))
+		return ROOM_NONE;
+	list = snii_storage_list(BufferGetPage(header));
+	if (list->used > 0)
+	{
+		BlockNumber blk = snii_storage_stretch_block(list, list->used - 1);
+		Buffer		buf = ReadBuffer(index, blk);
+		bool		ok;
+
+		LockBuffer(buf, BUFFER_LOCK_SHARE);
+		ok = snii_storage_page_is(BufferGetPage(buf), SNII_PAGE_BUFFER,
+								  tail->id) &&
+			has_room(BufferGetPage(buf), len);
+		UnlockReleaseBuffer(buf);
+		if (ok)
+		{
+			/* Somebody else has moved the lane on. */
+			tail->page = blk;
+			UnlockReleaseBuffer(header);
+			return ROOM_MADE;
+		}
+	}
+	room = reserve_pages(index, header, tail->id, 1);
+	if (room == ROOM_MADE)
+	{
+		tail->page = hand_out(index, header, tail->id, 1, true);
+		UnlockReleaseBuffer(header);
+	}
+	return room;
+}
+
+/*
+ * Write the pages of a large record, handed out before: the first one last.
+ */
+static void
+write_large(Relation index, uint64 id, const BlockNumber *blocks, int n,
+			const ItemPointerData *tid, const uint8 *data, uint32 len)
+{
+	uint32		first = (uint32) SNII_RECORD_MAX_BODY;
+
+	for (int i = n - 1; i >= 0; i--)
+	{
+		Buffer		buf = ReadBufferExtended(index, MAIN_FORKNUM, blocks[i],
+											 RBM_ZERO_AND_CLEANUP_LOCK, NULL);
+		GenericXLogState *state = GenericXLogStart(index);
+		Page		page = GenericXLogRegisterBuffer(state, buf,
+													 GENERIC_XLOG_FULL_IMAGE);
+
+		if (i > 0)
+		{
+			uint32		from = first + (uint32) (i - 1) * SNII_BUFFER_CAPACITY;
+			uint32		part = Min(len - from, SNII_BUFFER_CAPACITY);
+
+			begin_page(page, id, SNII_BUFFER_CONT | SNII_BUFFER_FULL);
+			memcpy(buffer_of(page)->data, data + from, part);
+			snii_storage_page_set_used(page, offsetof(SniiBufferPage, data) +
+									   part);
+		}
+		else
+		{
+			begin_page(page, id, SNII_BUFFER_FIRST | SNII_BUFFER_FULL);
+			put_record(page, tid, data, first);
+			buffer_of(page)->rest = len - first;
+		}
+		GenericXLogFinish(state);
+		UnlockReleaseBuffer(buf);
+	}
+}
+
+/*
+ * Append a record of several pages.
+ */
+static MakeRoom
+append_large(Relation index, int lane, SniiTail *tail,
+			 const ItemPointerData *tid, const uint8 *data, uint32 len,
+			 int limit)
+{
+	uint32		rest = len - (uint32) SNII_RECORD_MAX_BODY;
+	uint32		n = 1 + (rest + SNII_BUFFER_CAPACITY - 1) /
+		SNII_BUFFER_CAPACITY;
+	BlockNumber blocks[SNII_RECORD_MAX_PAGES + 1];
+	BlockNumber header_blk;
+	Buffer		header;
+	MakeRoom	room;
+	uint32		used;
+
+	Assert(n <= SNII_RECORD_MAX_PAGES);
+
+	/* The heavyweight lock comes first: it may have to wait. */
+	header = lock_open_stretch(index, lane, limit, tail);
+	if (!BufferIsValid(header))
+		return ROOM_NONE;
+	header_blk = tail->header;
+	UnlockReleaseBuffer(header);
+	LockPage(index, header_blk, ShareLock);
+	header = lock_open_stretch(index, lane, limit, tail);
+	if (!BufferIsValid(header))
+		room = ROOM_NONE;
+	else if (tail->header != header_blk)
+	{
+		UnlockReleaseBuffer(header);
+		room = ROOM_AGAIN;
+	}
+	else
+		room = reserve_pages(index, header, tail->id, n);
+	if (room == ROOM_MADE)
+	{
+		used = snii_storage_list(BufferGetPage(header))->used;
+		for (uint32 i = 0; i < n; i++)
+			blocks[i] = snii_storage_stretch_block(
+												   snii_storage_list(BufferGetPage(header)),
+												   used + i);
+		hand_out(index, header, tail->id, n, false);
+		UnlockReleaseBuffer(header);
+		write_large(index, tail->id, blocks, (int) n, tid, data, len);
+		tail->id = 0;
+	}
+	UnlockPage(index, header_blk, ShareLock);
+	return room;
+}
+
+SniiAppendResult
+snii_storage_buffer_append(Relation index, int lane, SniiTail *tail,
+						   const ItemPointerData *tid, const uint8 *data,
+						   uint32 len, int limit)
+{
+	bool		large = len > SNII_RECORD_MAX_BODY;
+	bool		sealed = false;
+
+	Assert(len <= SNII_RECORD_MAX);
+	for (;;)
+	{
+		MakeRoom	room;
+
+		if (large)
+		{
+			room = append_large(index, lane, tail, tid, data, len, limit);
+			if (room == ROOM_MADE)
+				break;
+		}
+		else
+		{
+			if (append_fast(index, tail, tid, data, len))
+				break;
+			room = advance(index, lane, tail, len, limit);
+		}
+		if (room == ROOM_NONE)
+			return SNII_APPEND_NO_ROOM;
+		if (room == ROOM_SEALED)
+			sealed = true;
+		CHECK_FOR_INTERRUPTS();
+	}
+	return sealed ? SNII_APPEND_SEALED : SNII_APPEND_DONE;
+}
+
+/* ----------------------------------------------------------------
+ *		Sealing
+ * ----------------------------------------------------------------
+ */
+
+/* Find an entry in a locked directory page. */
+static SniiDirEntry *
+find_entry(Page page, uint64 id)
+{
+	SniiDirPage *dir = (SniiDirPage *) PageGetContents(page);
+
+	for (uint32 i = 0; i < Min(dir->nentries, SNII_DIR_CAPACITY); i++)
+		if (dir->entries[i].id == id)
+			return &dir->entries[i];
+	return NULL;
+}
+
+void
+snii_storage_stretch_seal(Relation index, uint64 id)
+{
+	Buffer		dir_buf = snii_storage_read_page(index, SNII_DIR_BLOCK,
+												 BUFFER_LOCK_EXCLUSIVE,
+												 SNII_PAGE_DIR, 0);
+	SniiDirEntry *entry = find_entry(BufferGetPage(dir_buf), id);
+	Buffer		header;
+	Buffer		meta_buf;
+	Buffer		last_buf = InvalidBuffer;
+	SniiListPage *list;
+
+	if (entry == NULL)
+	{
+		UnlockReleaseBuffer(dir_buf);
+		return;
+	}
+	header = snii_storage_read_page(index, entry->list_head,
+									BUFFER_LOCK_EXCLUSIVE, SNII_PAGE_LIST,
+									id);
+	list = snii_storage_list(BufferGetPage(header));
+	if (!list->sealed)
+	{
+		GenericXLogState *state;
+		SniiMetaPage *meta;
+		BlockNumber header_blk = BufferGetBlockNumber(header);
+
+		if (list->used > 0)
+		{
+			last_buf = ReadBuffer(index,
+								  snii_storage_stretch_block(list,
+															 list->used - 1));
+			LockBuffer(last_buf, BUFFER_LOCK_EXCLUSIVE);
+		}
+		meta_buf = snii_storage_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
+		state = GenericXLogStart(index);
+		entry = find_entry(GenericXLogRegisterBuffer(state, dir_buf, 0), id);
+		entry->npages = 1 + list->total;
+		entry->nbytes = (uint64) list->used * SNII_PAGE_PAYLOAD;
+		entry->flags |= SNII_ENTRY_SEALED;
+		snii_storage_list(GenericXLogRegisterBuffer(state, header,
+													0))->sealed = 1;
+		if (BufferIsValid(last_buf) &&
+			snii_storage_page_is(BufferGetPage(last_buf), SNII_PAGE_BUFFER,
+								 id))
+			snii_storage_opaque(GenericXLogRegisterBuffer(state, last_buf,
+														  0))->flags |=
+				SNII_BUFFER_FULL;
+		meta = snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf,
+														   0));
+		for (int i = 0; i < SNII_LANES; i++)
+			if (meta->lanes[i] == header_blk)
+				meta->lanes[i] = InvalidBlockNumber;
+		GenericXLogFinish(state);
+		UnlockReleaseBuffer(meta_buf);
+		if (BufferIsValid(last_buf))
+			UnlockReleaseBuffer(last_buf);
+	}
+	UnlockReleaseBuffer(header);
+	UnlockReleaseBuffer(dir_buf);
+}
+
+bool
+snii_storage_stretch_quiet(Relation index, const SniiDirEntry *entry)
+{
+	if (!ConditionalLockPage(index, entry->list_head, ExclusiveLock))
+		return false;
+	UnlockPage(index, entry->list_head, ExclusiveLock);
+	return true;
+}
+
+/* ----------------------------------------------------------------
+ *		Reading
+ * ----------------------------------------------------------------
+ */
+
+struct SniiBufferReader
+{
+	Relation	index;
+	uint64		id;
+	SniiListPage *list;			/* copy */
+	uint32		next_page;		/* data page to read next */
+	char	   *page;			/* copy of a page, BLCKSZ */
+	uint32		at;				/* offset of the next record */
+	uint32		end;
+	uint8	   *large;			/* a large record put together */
+	size_t		large_size;
+	uint32		at_large;		/* how far it is */
+};
+
+static SniiListPage *
+copy_list(Relation index, const SniiDirEntry *entry)
+{
+	SniiListPage *copy = palloc(BLCKSZ);
+	Buffer		buf = snii_storage_read_page(index, entry->list_head,
+											 BUFFER_LOCK_SHARE,
+											 SNII_PAGE_LIST, entry->id);
+
+	memcpy(copy, PageGetContents(BufferGetPage(buf)), SNII_PAGE_PAYLOAD);
+	UnlockReleaseBuffer(buf);
+	snii_storage_list_verify(index, entry->list_head, copy);
+	if (copy->used > copy->total || copy->total > SNII_STRETCH_PAGES)
+		snii_storage_corrupted(index, entry->list_head,
+							   "stretch claims %u of %u pages", copy->used,
+							   copy->total);
+	for (uint32 i = 0; i < copy->used; i++)
+		if (!BlockNumberIsValid(snii_storage_stretch_block(copy, i)))
+			snii_storage_corrupted(index, entry->list_head,
+								   "stretch has fewer pages than it claims");
+	return copy;
+}
+
+SniiBufferReader *
+snii_storage_buffer_open(Relation index, const SniiDirEntry *entry)
+{
+	SniiBufferReader *r = palloc0(sizeof(SniiBufferReader));
+
+	r->index = index;
+	r->id = entry->id;
+	r->list = copy_list(index, entry);
+	r->page = palloc(BLCKSZ);
+	return r;
+}
+
+/*
+ * Copy data page i.  False if it was never written.
+ */
+static bool
+load_page(SniiBufferReader *r, uint32 i)
+{
+	BlockNumber blk = snii_storage_stretch_block(r->list, i);
+	Buffer		buf = ReadBuffer(r->index, blk);
+	bool		valid;
+
+	CHECK_FOR_INTERRUPTS();
+	LockBuffer(buf, BUFFER_LOCK_SHARE);
+	valid = snii_storage_page_is(BufferGetPage(buf), SNII_PAGE_BUFFER, r->id);
+	if (valid)
+		memcpy(r->page, BufferGetPage(buf), BLCKSZ);
+	UnlockReleaseBuffer(buf);
+	return valid;
+}
+
+/*
+ * Put the rest of a large record, whose first page is the current one,
+ * behind its first part.
+ */
+static void
+load_large(SniiBufferReader *r, const SniiRecordHeader *header, uint32 rest,
+		   const char *first)
+{
+	BlockNumber blk = snii_storage_stretch_block(r->list, r->next_page - 1);
+	size_t		size = (size_t) header->len + rest;
+	size_t		have = header->len;
+
+	if (size > SNII_RECORD_MAX)
+		snii_storage_corrupted(r->index, blk,
+							   "record claims %zu bytes", size);
+	if (r->large_size < size)
+	{
+		if (r->large != NULL)
+			pfree(r->large);
+		r->large = palloc(size);
+		r->large_size = size;
+	}
+	memcpy(r->large, first, header->len);
+	while (have < size)
+	{
+		uint32		n;
+
+		if (r->next_page >= r->list->used || !load_page(r, r->next_page))
+			snii_storage_corrupted(r->index, blk, "record has no end");
+		r->next_page++;
+		n = data_bytes((Page) r->page);
+		if ((snii_storage_opaque((Page) r->page)->flags &
+			 SNII_BUFFER_CONT) == 0 || n == 0 || n > size - have)
+			snii_storage_corrupted(r->index, blk,
+								   "record continues on a wrong page");
+		memcpy(r->large + have, buffer_of((Page) r->page)->data, n);
+		have += n;
+	}
+}
+
+bool
+snii_storage_buffer_next(SniiBufferReader *r, ItemPointer tid,
+						 const uint8 **data, size_t *len, bool *dead)
+{
+	SniiRecordHeader header;
+	const char *body;
+	uint32		rest;
+
+	while (r->at >= r->end)
+	{
+		if (r->next_page >= r->list->used)
+			return false;
+		r->at = r->end = 0;
+		if (!load_page(r, r->next_page++))
+			continue;
+		if (snii_storage_opaque((Page) r->page)->flags & SNII_BUFFER_CONT)
+			continue;			/* its beginning was never written */
+		r->end = data_bytes((Page) r->page);
+	}
+
+	if (r->end - r->at < sizeof(header))
+		snii_storage_corrupted(r->index,
+							   snii_storage_stretch_block(r->list,
+														  r->next_page - 1),
+							   "buffer page ends within a record header");
+	memcpy(&header, buffer_of((Page) r->page)->data + r->at, sizeof(header));
+	r->at += sizeof(header);
+	if (header.len > r->end - r->at || !ItemPointerIsValid(&header.tid))
+		snii_storage_corrupted(r->index,
+							   snii_storage_stretch_block(r->list,
+														  r->next_page - 1),
+							   "buffer page has a damaged record");
+	body = buffer_of((Page) r->page)->data + r->at;
+	*tid = header.tid;
+	*dead = (header.flags & SNII_RECORD_DEAD) != 0;
+	*data = (const uint8 *) body;
+	*len = header.len;
+	r->at += header.len;
+
+	rest = buffer_of((Page) r->page)->rest;
+	if ((snii_storage_opaque((Page) r->page)->flags & SNII_BUFFER_FIRST) &&
+		rest > 0)
+	{
+		load_large(r, &header, rest, body);
+		*data = r->large;
+		*len = (size_t) header.len + rest;
+		r->at = r->end = 0;
+	}
+	return true;
+}
+
+void
+snii_storage_buffer_close(SniiBufferReader *r)
+{
+	if (r->large != NULL)
+		pfree(r->large);
+	pfree(r->page);
+	pfree(r->list);
+	pfree(r);
+}
+
+/* ----------------------------------------------------------------
+ *		VACUUM
+ * ----------------------------------------------------------------
+ */
+
+/*
+ * Mark the dead records of one page, which is locked.
+ */
+static void
+vacuum_page(Relation index, Buffer buf, IndexBulkDeleteCallback callback,
+			void *callback_state, uint64 *live, uint64 *removed)
+{
+	Page		page = BufferGetPage(buf);
+	uint32		end = data_bytes(page);
+	GenericXLogState *state = NULL;
+	Page		image = NULL;
+
+	for (uint32 at = 0; at < end;)
+	{
+		SniiRecordHeader header;
+
+		if (end - at < sizeof(header))
+			snii_storage_corrupted(index, BufferGetBlockNumber(buf),
+								   "buffer page ends within a record header");
+		memcpy(&header, buffer_of(page)->data + at, sizeof(header));
+		if (header.len > end - at - sizeof(header))
+			snii_storage_corrupted(index, BufferGetBlockNumber(buf),
+								   "buffer page has a damaged record");
+		if ((header.flags & SNII_RECORD_DEAD) == 0)
+		{
+			if (callback(&header.tid, callback_state))
+			{
+				if (image == NULL)
+				{
+					state = GenericXLogStart(index);
+					image = GenericXLogRegisterBuffer(state, buf, 0);
+				}
+				header.flags |= SNII_RECORD_DEAD;
+				memcpy(buffer_of(image)->data + at, &header, sizeof(header));
+				(*removed)++;
+			}
+			else
+				(*live)++;
+		}
+		at += (uint32) sizeof(header) + header.len;
+	}
+	if (state != NULL)
+		GenericXLogFinish(state);
+}
+
+void
+snii_storage_buffer_vacuum(Relation index, const SniiDirEntry *entry,
+						   IndexBulkDeleteCallback callback,
+						   void *callback_state, uint64 *live,
+						   uint64 *removed)
+{
+	SniiListPage *list = copy_list(index, entry);
+
+	for (uint32 i = 0; i < list->used; i++)
+	{
+		Buffer		buf = ReadBuffer(index,
+									 snii_storage_stretch_block(list, i));
+
+		LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
+		if (snii_storage_page_is(BufferGetPage(buf), SNII_PAGE_BUFFER,
+								 entry->id) &&
+			(snii_storage_opaque(BufferGetPage(buf))->flags &
+			 SNII_BUFFER_CONT) == 0)
+			vacuum_page(index, buf, callback, callback_state, live, removed);
+		UnlockReleaseBuffer(buf);
+		CHECK_FOR_INTERRUPTS();
+	}
+	pfree(list);
+}

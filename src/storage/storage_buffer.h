@@ -1,0 +1,99 @@
+/*-------------------------------------------------------------------------
+ *
+ * storage_buffer.h
+ *	  Pages of the write buffer: appending, reading, marking records dead.
+ *
+ * Readers copy a page at a time and hold no lock between calls.  A page of a
+ * stretch that was handed out but never written (an insertion under way, or
+ * one that a crash ended) does not carry the stretch's id and is skipped.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SNII_STORAGE_BUFFER_H
+#define SNII_STORAGE_BUFFER_H
+
+#include "compat.h"
+#include "storage/storage_format.h"
+
+#include "access/genam.h"
+
+/* Data pages of a stretch at most (with its list page 256 kB). */
+#define SNII_STRETCH_PAGES		31
+
+/* Longest record that a stretch can hold. */
+#define SNII_RECORD_MAX_PAGES	24
+#define SNII_RECORD_MAX \
+	((uint32) SNII_RECORD_MAX_PAGES * SNII_BUFFER_CAPACITY - \
+	 sizeof(SniiRecordHeader))
+
+/* Where a lane's appends go: a hint, checked before use. */
+typedef struct SniiTail
+{
+	uint64		id;				/* stretch; 0: not known */
+	BlockNumber header;			/* its list page */
+	BlockNumber page;			/* its last data page */
+} SniiTail;
+
+typedef enum SniiAppendResult
+{
+	SNII_APPEND_DONE,
+	SNII_APPEND_SEALED,			/* done, and a stretch was sealed before */
+	SNII_APPEND_NO_ROOM			/* not done: the directory has "limit" entries */
+} SniiAppendResult;
+
+/*
+ * Append a record of at most SNII_RECORD_MAX bytes in a lane.  It is visible
+ * to every reader when this returns.  "tail" is used and kept up to date.
+ * No buffer lock may be held.
+ */
+extern SniiAppendResult snii_storage_buffer_append(Relation index, int lane,
+												   SniiTail *tail,
+												   const ItemPointerData *tid,
+												   const uint8 *data,
+												   uint32 len, int limit);
+
+/*
+ * End appends to a stretch.  Does nothing if it is sealed or gone.
+ */
+extern void snii_storage_stretch_seal(Relation index, uint64 id);
+
+/*
+ * Is nobody writing into a sealed stretch any more?  Does not wait.
+ */
+extern bool snii_storage_stretch_quiet(Relation index,
+									   const SniiDirEntry *entry);
+
+/* ---------------- reading ---------------- */
+
+typedef struct SniiBufferReader SniiBufferReader;
+
+/*
+ * Read the records of a stretch, in order.  The caller keeps the stretch from
+ * being recycled.  Allocates in the current memory context.
+ */
+extern SniiBufferReader *snii_storage_buffer_open(Relation index,
+												  const SniiDirEntry *entry);
+
+/*
+ * Next record, dead ones included; false at the end.  data is valid until the
+ * next call.
+ */
+extern bool snii_storage_buffer_next(SniiBufferReader *r, ItemPointer tid,
+									 const uint8 **data, size_t *len,
+									 bool *dead);
+extern void snii_storage_buffer_close(SniiBufferReader *r);
+
+/* ---------------- VACUUM ---------------- */
+
+/*
+ * Show every TID of a stretch to the callback and mark those dead that it
+ * says so; logged.  The caller holds the MARKS lock.  Counts records that
+ * live on and those newly marked.
+ */
+extern void snii_storage_buffer_vacuum(Relation index,
+									   const SniiDirEntry *entry,
+									   IndexBulkDeleteCallback callback,
+									   void *callback_state,
+									   uint64 *live, uint64 *removed);
+
+#endif							/* SNII_STORAGE_BUFFER_H */
