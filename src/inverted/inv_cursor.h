@@ -33,7 +33,7 @@ typedef struct SniiInvBound
 {
 	uint32		last;			/* last document that it covers */
 	const SniiImpacts *impacts; /* NULL: not stored (one window, df <= 128);
-								 * valid until the cursor moves */
+								 * valid until the next call */
 } SniiInvBound;
 
 /*

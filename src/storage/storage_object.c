@@ -493,6 +493,7 @@ snii_storage_reader_init(SniiStreamReader *r, const SniiObject *object,
 	r->object = object;
 	r->stream = stream;
 	r->buffer = InvalidBuffer;
+	r->context = CurrentMemoryContext;
 }
 
 const uint8 *
@@ -534,7 +535,7 @@ snii_storage_reader_get(SniiStreamReader *r, uint64 offset, size_t len)
 			pfree(r->scratch);
 		r->scratch = NULL;
 		r->scratch_size = 0;
-		r->scratch = MemoryContextAllocHuge(CurrentMemoryContext, len);
+		r->scratch = MemoryContextAllocHuge(r->context, len);
 		r->scratch_size = len;
 	}
 	snii_storage_read(r->object, r->stream, offset, r->scratch, len);

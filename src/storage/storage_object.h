@@ -112,6 +112,7 @@ typedef struct SniiStreamReader
 	Buffer		buffer;			/* InvalidBuffer: nothing pinned */
 	const uint8 *payload;
 	uint32		len;			/* used bytes of the pinned page */
+	MemoryContext context;		/* of the scratch buffer: current at init */
 	uint8	   *scratch;		/* for reads across a page border */
 	size_t		scratch_size;
 	uint64		pages_read;		/* count of pins */
