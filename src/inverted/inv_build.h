@@ -1,0 +1,46 @@
+/*-------------------------------------------------------------------------
+ *
+ * inv_build.h
+ *	  Build of one segment from documents: CREATE INDEX and flush.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SNII_INV_BUILD_H
+#define SNII_INV_BUILD_H
+
+#include "inverted/inv_spimi.h"
+#include "lsm/lsm_kind.h"
+
+typedef struct SniiInvBuilder SniiInvBuilder;
+
+/* What a build did, for its reports and tests. */
+typedef struct SniiInvBuildStats
+{
+	uint64		ndocs;
+	uint64		ntokens;
+	int			nruns;			/* spills; 0: everything fit in memory */
+	uint64		spilled;		/* bytes in temporary files */
+	Size		peak;			/* of the term buffer */
+} SniiInvBuildStats;
+
+extern SniiInvBuilder *snii_inv_builder_begin(Relation index,
+											  SniiObjectWriter *w,
+											  int ncolumns,
+											  const uint8 *analyzers,
+											  Size budget);
+extern void snii_inv_builder_begin_doc(SniiInvBuilder *b,
+									   const ItemPointerData *tid);
+extern void snii_inv_builder_text(SniiInvBuilder *b, int column,
+								  const char *text, size_t len);
+extern void snii_inv_builder_null(SniiInvBuilder *b, int column);
+extern void snii_inv_builder_record(SniiInvBuilder *b,
+									const SniiRecord *record);
+extern void snii_inv_builder_end_doc(SniiInvBuilder *b);
+extern uint64 snii_inv_builder_finish(SniiInvBuilder *b);
+extern void snii_inv_builder_stats(const SniiInvBuilder *b,
+								   SniiInvBuildStats *stats);
+
+extern uint64 snii_inv_kind_build(Relation index, SniiObjectWriter *w,
+								  SniiRecordSource *source);
+
+#endif							/* SNII_INV_BUILD_H */
