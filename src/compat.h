@@ -14,6 +14,7 @@
 #include "access/xlog.h"
 #include "access/xloginsert.h"
 #include "catalog/catalog.h"
+#include "commands/vacuum.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/smgr.h"
@@ -69,6 +70,17 @@ snii_compat_extend(Relation rel, BlockNumber upto)
 	}
 #endif
 	UnlockRelationForExtension(rel, ExclusiveLock);
+}
+
+/* 18 asks who is delayed. */
+static inline void
+snii_compat_vacuum_delay(void)
+{
+#if PG_VERSION_NUM >= 180000
+	vacuum_delay_point(false);
+#else
+	vacuum_delay_point();
+#endif
 }
 
 /*

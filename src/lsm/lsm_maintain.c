@@ -1,0 +1,614 @@
+/*-------------------------------------------------------------------------
+ *
+ * lsm_maintain.c
+ *	  Flushing the write buffer and merging segments.
+ *
+ * Both write a new segment from inputs that nobody changes but for their dead
+ * marks, and then swap the directory.  Marks that VACUUM set meanwhile are carried over
+ * under the MARKS lock, which VACUUM takes to set them: after the swap the
+ * new segment has every mark that its inputs had.
+ *
+ * The slot lock keeps others from displacing the inputs, so that they may be
+ * read without a snapshot.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "lsm/lsm_maintain.h"
+#include "lsm/lsm_policy.h"
+#include "lsm/lsm_view.h"
+#include "storage/storage_alloc.h"
+#include "storage/storage_buffer.h"
+#include "storage/storage_directory.h"
+#include "storage/storage_meta.h"
+#include "storage/storage_recycle.h"
+
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "utils/memutils.h"
+
+int			snii_lsm_buffer_limit_kb = 8192;
+
+/* What an inserter merges on behalf of everybody. */
+#define HELP_MERGE_BYTES	(UINT64CONST(64) << 20)
+
+/* ----------------------------------------------------------------
+ *		Publishing
+ * ----------------------------------------------------------------
+ */
+
+/* A list of ordinals that grows. */
+typedef struct Ordinals
+{
+	uint64	   *values;
+	uint64		n;
+	uint64		capacity;
+} Ordinals;
+
+static void
+add_ordinal(Ordinals *list, uint64 value)
+{
+	if (list->n == list->capacity)
+	{
+		list->capacity = Max(list->capacity * 2, 64);
+		if (list->values == NULL)
+			list->values = palloc(list->capacity * sizeof(uint64));
+		else
+			list->values = repalloc_huge(list->values,
+										 list->capacity * sizeof(uint64));
+	}
+	list->values[list->n++] = value;
+}
+
+static void
+fill_entry(SniiDirEntry *entry, const SniiObjectRef *ref, uint64 ndocs,
+		   uint64 ndead)
+{
+	memset(entry, 0, sizeof(*entry));
+	entry->id = ref->id;
+	entry->kind = SNII_ENTRY_SEGMENT;
+	entry->list_head = ref->list_head;
+	entry->list_tail = ref->list_tail;
+	entry->npages = ref->npages;
+	entry->ndocs = ndocs;
+	entry->ndead = ndead;
+	entry->nbytes = (uint64) ref->npages * BLCKSZ;
+	entry->level = (uint8) snii_lsm_policy_tier(entry->nbytes);
+	entry->side_head = InvalidBlockNumber;
+}
+
+/*
+ * Swap a finished segment (ndocs 0: none) for its inputs.  "late" are its
+ * documents that died since they were read.  The caller holds the slot and,
+ * if there are inputs, the MARKS lock.
+ */
+static void
+publish(Relation index, int slot, const SniiObjectRef *ref, uint64 ndocs,
+		const Ordinals *late, const uint64 *remove, int nremove, int counter,
+		int byte_counter)
+{
+	SniiDirEntry entry;
+	SniiSwap	swap = {0};
+
+	if (ndocs > 0 && late->n > 0)
+	{
+		SniiObject *object = snii_storage_object_open(index, ref->id,
+													  ref->list_head);
+
+		snii_storage_marks_set(object, ndocs, late->values, late->n);
+	}
+	swap.slot = -1;
+	if (ndocs > 0)
+	{
+		fill_entry(&entry, ref, ndocs, late->n);
+		swap.add = &entry;
+		swap.slot = slot;
+	}
+	swap.remove = remove;
+	swap.nremove = nremove;
+	swap.counter = counter;
+	swap.counter_add = 1;
+	swap.counter2 = byte_counter;
+	swap.counter2_add = ndocs > 0 ? (uint64) ref->npages * BLCKSZ : 0;
+	if (ndocs > 0 || nremove > 0)
+		snii_storage_swap(index, &swap);
+}
+
+void
+snii_lsm_publish(Relation index, SniiObjectWriter *w, int slot, uint64 ndocs)
+{
+	SniiObjectRef ref;
+	Ordinals	none = {0};
+
+	snii_storage_append_marks(w, ndocs, NULL);
+	snii_storage_writer_finish(w, &ref);
+	publish(index, slot, &ref, ndocs, &none, NULL, 0, -1, -1);
+}
+
+/* ----------------------------------------------------------------
+ *		Flush
+ * ----------------------------------------------------------------
+ */
+
+/* Source of the records of several stretches. */
+typedef struct BufferSource
+{
+	SniiRecordSource base;
+	Relation	index;
+	const SniiDirEntry *stretches;
+	int			nstretches;
+	int			current;
+	SniiBufferReader *reader;
+	/* Bit per record: was it dead when it was read? */
+	uint8	   *was_dead;
+	uint64		nrecords;
+	uint64		capacity;		/* bits */
+} BufferSource;
+
+/* Next record of all stretches, dead or not. */
+static bool
+next_any(BufferSource *s, SniiRecord *record, bool *dead)
+{
+	while (s->current < s->nstretches)
+	{
+		if (s->reader == NULL)
+			s->reader = snii_storage_buffer_open(s->index,
+												 &s->stretches[s->current]);
+		if (snii_storage_buffer_next(s->reader, &record->tid, &record->data,
+									 &record->len, dead))
+			return true;
+		snii_storage_buffer_close(s->reader);
+		s->reader = NULL;
+		s->current++;
+	}
+	return false;
+}
+
+static bool
+buffer_source_next(SniiRecordSource *self, SniiRecord *record)
+{
+	BufferSource *s = (BufferSource *) self;
+	bool		dead;
+
+	while (next_any(s, record, &dead))
+	{
+		if (s->nrecords == s->capacity)
+		{
+			uint64		bytes = Max(s->capacity / 4, 1024);
+
+			if (s->was_dead == NULL)
+				s->was_dead = palloc0(bytes);
+			else
+			{
+				s->was_dead = repalloc_huge(s->was_dead, bytes);
+				memset(s->was_dead + s->capacity / 8, 0,
+					   bytes - s->capacity / 8);
+			}
+			s->capacity = bytes * 8;
+		}
+		if (dead)
+			s->was_dead[s->nrecords / 8] |= (uint8) (1 << (s->nrecords % 8));
+		s->nrecords++;
+		if (!dead)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Ordinals of the documents that were alive when they were read and are
+ * marked dead now.
+ */
+static void
+find_late_records(BufferSource *s, Ordinals *late)
+{
+	SniiRecord	record;
+	bool		dead;
+	uint64		n = 0;
+	uint64		ordinal = 0;
+
+	s->current = 0;
+	s->reader = NULL;
+	while (n < s->nrecords && next_any(s, &record, &dead))
+	{
+		bool		was_dead = (s->was_dead[n / 8] & (1 << (n % 8))) != 0;
+
+		if (dead && !was_dead)
+			add_ordinal(late, ordinal);
+		if (!was_dead)
+			ordinal++;
+		n++;
+	}
+	if (s->reader != NULL)
+		snii_storage_buffer_close(s->reader);
+	s->reader = NULL;
+}
+
+/*
+ * Stretches that can be flushed: sealed, and nobody is writing into them.
+ */
+static int
+choose_stretches(Relation index, SniiDirEntry *stretches)
+{
+	SniiView   *view = snii_lsm_view(index, true);
+	int			n = 0;
+
+	for (int i = 0; i < view->nentries; i++)
+	{
+		const SniiDirEntry *entry = &view->entries[i];
+
+		if (entry->kind == SNII_ENTRY_STRETCH &&
+			(entry->flags & SNII_ENTRY_SEALED) != 0 &&
+			snii_storage_stretch_quiet(index, entry))
+			stretches[n++] = *entry;
+	}
+	pfree(view);
+	return n;
+}
+
+static void
+seal_open_stretches(Relation index)
+{
+	SniiView   *view = snii_lsm_view(index, true);
+
+	for (int i = 0; i < view->nentries; i++)
+		if (view->entries[i].kind == SNII_ENTRY_STRETCH &&
+			(view->entries[i].flags & SNII_ENTRY_SEALED) == 0)
+			snii_storage_stretch_seal(index, view->entries[i].id);
+	pfree(view);
+}
+
+/*
+ * Flush the given stretches.  The caller holds the slot and a memory context
+ * that it will drop.
+ */
+static void
+flush_stretches(Relation index, const SniiDirEntry *stretches, int n)
+{
+	const SniiKind *kind = snii_lsm_kind(index);
+	SniiObjectWriter *w = snii_storage_writer_begin(index, SNII_SLOT_FLUSH);
+	BufferSource source = {{buffer_source_next}};
+	SniiObjectRef ref = {0};
+	Ordinals	late = {0};
+	uint64	   *remove = palloc(n * sizeof(uint64));
+	uint64		ndocs;
+
+	source.index = index;
+	source.stretches = stretches;
+	source.nstretches = n;
+	for (int i = 0; i < n; i++)
+		remove[i] = stretches[i].id;
+
+	ndocs = kind->build(index, w, &source.base);
+	if (ndocs > 0)
+	{
+		snii_storage_append_marks(w, ndocs, NULL);
+		snii_storage_writer_finish(w, &ref);
+	}
+	LockPage(index, SNII_LOCK_MARKS, ExclusiveLock);
+	if (ndocs > 0)
+		find_late_records(&source, &late);
+	publish(index, SNII_SLOT_FLUSH, &ref, ndocs, &late, remove, n,
+			SNII_COUNTER_FLUSHES, SNII_COUNTER_BYTES_FLUSHED);
+	UnlockPage(index, SNII_LOCK_MARKS, ExclusiveLock);
+}
+
+int
+snii_lsm_flush(Relation index, bool seal_open, bool wait)
+{
+	SniiDirEntry *stretches;
+	MemoryContext context;
+	MemoryContext old;
+	int			n;
+
+	if (!snii_storage_slot_acquire(index, SNII_SLOT_FLUSH, wait))
+		return -1;
+	context = AllocSetContextCreate(CurrentMemoryContext, "snii flush",
+									ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	if (seal_open)
+		seal_open_stretches(index);
+	stretches = palloc(SNII_DIR_CAPACITY * sizeof(SniiDirEntry));
+	n = choose_stretches(index, stretches);
+	if (n > 0)
+		flush_stretches(index, stretches, n);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	snii_storage_slot_release(index, SNII_SLOT_FLUSH);
+	return n;
+}
+
+/* Source of one record in memory. */
+typedef struct OneSource
+{
+	SniiRecordSource base;
+	SniiRecord	record;
+	bool		done;
+} OneSource;
+
+static bool
+one_source_next(SniiRecordSource *self, SniiRecord *record)
+{
+	OneSource  *s = (OneSource *) self;
+
+	if (s->done)
+		return false;
+	s->done = true;
+	*record = s->record;
+	return true;
+}
+
+void
+snii_lsm_insert_segment(Relation index, Relation heap,
+						const ItemPointerData *tid, const uint8 *data,
+						size_t len)
+{
+	OneSource	source = {{one_source_next}};
+	MemoryContext context;
+	MemoryContext old;
+	SniiObjectWriter *w;
+	uint64		ndocs;
+
+	source.record.tid = *tid;
+	source.record.data = data;
+	source.record.len = len;
+	for (;;)
+	{
+		SniiView   *view = snii_lsm_view(index, true);
+		int			nentries = view->nentries;
+
+		pfree(view);
+		if (nentries < SNII_POLICY_STRETCH_LIMIT)
+			break;
+		snii_lsm_make_room(index, heap);
+	}
+	snii_storage_slot_acquire(index, SNII_SLOT_FLUSH, true);
+	context = AllocSetContextCreate(CurrentMemoryContext, "snii segment",
+									ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	w = snii_storage_writer_begin(index, SNII_SLOT_FLUSH);
+	ndocs = snii_lsm_kind(index)->build(index, w, &source.base);
+	snii_lsm_publish(index, w, SNII_SLOT_FLUSH, ndocs);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	snii_storage_slot_release(index, SNII_SLOT_FLUSH);
+	snii_lsm_help(index, heap);
+}
+
+/* ----------------------------------------------------------------
+ *		Merge
+ * ----------------------------------------------------------------
+ */
+
+static uint64
+count_bits(const uint8 *bits, uint64 ndocs)
+{
+	return pg_popcount((const char *) bits, (int) ((ndocs + 7) / 8));
+}
+
+/*
+ * Documents of the output that were alive in the inputs when these were read
+ * and are marked dead now.
+ */
+static void
+find_late_marks(const SniiMergeInput *inputs, int n, Ordinals *late)
+{
+	uint64		ordinal = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		uint64		len = (inputs[i].ndocs + 7) / 8;
+		uint8	   *now = MemoryContextAllocHuge(CurrentMemoryContext, len);
+
+		snii_storage_marks_load(inputs[i].object, inputs[i].ndocs, now);
+		for (uint64 byte = 0; byte < len; byte++)
+		{
+			uint64		nbits = Min(inputs[i].ndocs - byte * 8, 8);
+
+			for (uint64 bit = 0; bit < nbits; bit++)
+			{
+				uint8		mask = (uint8) (1 << bit);
+
+				if (inputs[i].marks[byte] & mask)
+					continue;
+				if (now[byte] & mask)
+					add_ordinal(late, ordinal);
+				ordinal++;
+			}
+		}
+		pfree(now);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/*
+ * Merge the given segments, neighbours in the directory.  The caller holds
+ * the slot and a memory context that it will drop.
+ */
+static void
+merge_segments(Relation index, const SniiDirEntry *entries, int n)
+{
+	const SniiKind *kind = snii_lsm_kind(index);
+	SniiMergeInput *inputs = palloc0(n * sizeof(SniiMergeInput));
+	uint64	   *remove = palloc(n * sizeof(uint64));
+	SniiObjectRef ref = {0};
+	Ordinals	late = {0};
+	uint64		live = 0;
+	uint64		ndocs = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		uint8	   *marks = MemoryContextAllocHuge(CurrentMemoryContext,
+												   (entries[i].ndocs + 7) / 8 + 1);
+
+		inputs[i].object = snii_lsm_open_segment(index, &entries[i]);
+		inputs[i].ndocs = entries[i].ndocs;
+		snii_storage_marks_load(inputs[i].object, inputs[i].ndocs, marks);
+		inputs[i].marks = marks;
+		inputs[i].ndead = count_bits(marks, inputs[i].ndocs);
+		live += inputs[i].ndocs - inputs[i].ndead;
+		remove[i] = entries[i].id;
+	}
+	if (live > 0)
+	{
+		SniiObjectWriter *w = snii_storage_writer_begin(index,
+														SNII_SLOT_MERGE);
+
+		ndocs = kind->merge(index, w, inputs, n);
+		if (ndocs != live)
+			elog(ERROR, "merge in index \"%s\" wrote %llu of %llu documents",
+				 RelationGetRelationName(index), (unsigned long long) ndocs,
+				 (unsigned long long) live);
+		snii_storage_append_marks(w, ndocs, NULL);
+		snii_storage_writer_finish(w, &ref);
+	}
+	LockPage(index, SNII_LOCK_MARKS, ExclusiveLock);
+	if (ndocs > 0)
+		find_late_marks(inputs, n, &late);
+	publish(index, SNII_SLOT_MERGE, &ref, ndocs, &late, remove, n,
+			SNII_COUNTER_MERGES, SNII_COUNTER_BYTES_MERGED);
+	UnlockPage(index, SNII_LOCK_MARKS, ExclusiveLock);
+}
+
+/* The segments of a view. */
+static int
+segments_of(const SniiView *view, SniiDirEntry *entries)
+{
+	int			n = 0;
+
+	for (int i = 0; i < view->nentries; i++)
+		if (view->entries[i].kind == SNII_ENTRY_SEGMENT)
+			entries[n++] = view->entries[i];
+	return n;
+}
+
+/* Ask the policy. */
+static SniiPolicyMerge
+choose_merge(const SniiDirEntry *entries, int n, uint64 max_bytes)
+{
+	SniiPolicySegment *segments = palloc((n + 1) * sizeof(SniiPolicySegment));
+	SniiPolicyMerge result;
+
+	for (int i = 0; i < n; i++)
+	{
+		segments[i].nbytes = entries[i].nbytes;
+		segments[i].ndocs = entries[i].ndocs;
+		segments[i].ndead = entries[i].ndead;
+	}
+	result = snii_lsm_policy_merge(segments, n, max_bytes);
+	/* Document numbers have 32 bits. */
+	for (uint64 docs = 0; result.n > 0;)
+	{
+		docs = 0;
+		for (int i = 0; i < result.n; i++)
+			docs += entries[result.first + i].ndocs;
+		if (docs < PG_UINT32_MAX)
+			break;
+		result.n--;
+		if (result.n == 1)
+			result.n = 0;
+	}
+	pfree(segments);
+	return result;
+}
+
+/*
+ * One merge: the policy's, or of everything.  Returns the number of inputs.
+ */
+static int
+merge_once(Relation index, uint64 max_bytes, bool all)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "snii merge",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	SniiView   *view = snii_lsm_view(index, true);
+	SniiDirEntry *entries = palloc((view->nentries + 1) *
+								   sizeof(SniiDirEntry));
+	int			n = segments_of(view, entries);
+	SniiPolicyMerge what = {0, 0};
+
+	if (all)
+	{
+		/* A single segment without dead documents is merged already. */
+		if (n > 1 || (n == 1 && entries[0].ndead > 0))
+			what.n = n;
+	}
+	else
+		what = choose_merge(entries, n, max_bytes);
+	if (what.n > 0)
+		merge_segments(index, entries + what.first, what.n);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return what.n;
+}
+
+int
+snii_lsm_merge(Relation index, uint64 max_bytes, bool wait)
+{
+	int			merges = 0;
+
+	if (!snii_storage_slot_acquire(index, SNII_SLOT_MERGE, wait))
+		return 0;
+	while (merge_once(index, max_bytes, false) > 0)
+	{
+		merges++;
+		CHECK_FOR_INTERRUPTS();
+	}
+	snii_storage_slot_release(index, SNII_SLOT_MERGE);
+	return merges;
+}
+
+int
+snii_lsm_merge_all(Relation index)
+{
+	int			n;
+
+	snii_storage_slot_acquire(index, SNII_SLOT_MERGE, true);
+	n = merge_once(index, 0, true);
+	snii_storage_slot_release(index, SNII_SLOT_MERGE);
+	return n;
+}
+
+/* ----------------------------------------------------------------
+ *		Help by inserters
+ * ----------------------------------------------------------------
+ */
+
+/* Bytes in sealed stretches. */
+static uint64
+sealed_bytes(Relation index)
+{
+	SniiView   *view = snii_lsm_view(index, true);
+	uint64		result = 0;
+
+	for (int i = 0; i < view->nentries; i++)
+		if (view->entries[i].kind == SNII_ENTRY_STRETCH &&
+			(view->entries[i].flags & SNII_ENTRY_SEALED) != 0)
+			result += view->entries[i].nbytes;
+	pfree(view);
+	return result;
+}
+
+void
+snii_lsm_help(Relation index, Relation heap)
+{
+	uint64		limit = (uint64) snii_lsm_buffer_limit_kb * 1024;
+
+	if (!snii_lsm_policy_flush(sealed_bytes(index), limit))
+		return;
+	if (snii_lsm_flush(index, false, false) > 0)
+	{
+		snii_lsm_merge(index, HELP_MERGE_BYTES, false);
+		snii_storage_recycle(index, heap);
+	}
+}
+
+void
+snii_lsm_make_room(Relation index, Relation heap)
+{
+	snii_lsm_flush(index, true, true);
+	snii_lsm_merge(index, PG_UINT64_MAX, true);
+	snii_storage_recycle(index, heap);
+}

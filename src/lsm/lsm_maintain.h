@@ -1,0 +1,52 @@
+/*-------------------------------------------------------------------------
+ *
+ * lsm_maintain.h
+ *	  Flushing the write buffer and merging segments.
+ *
+ * Every function here may be called by any backend that holds the table's
+ * RowExclusiveLock or more and no buffer lock.  They are interruptible, and
+ * an error leaves the index as it was; pages that were taken are returned
+ * by the next one that takes the slot.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SNII_LSM_MAINTAIN_H
+#define SNII_LSM_MAINTAIN_H
+
+#include "lsm/lsm_kind.h"
+
+/* Bytes of sealed stretches that make an inserter flush: snii.buffer_limit. */
+extern int	snii_lsm_buffer_limit_kb;
+
+/*
+ * Publish a segment that was written without the buffer (build).  The caller
+ * holds the slot's lock.
+ */
+extern void snii_lsm_publish(Relation index, SniiObjectWriter *w, int slot,
+							 uint64 ndocs);
+
+/* Make a segment of one record that is too large for the buffer. */
+extern void snii_lsm_insert_segment(Relation index, Relation heap,
+									const ItemPointerData *tid,
+									const uint8 *data, size_t len);
+
+/*
+ * Make one segment of the buffer.  seal_open: also of stretches still open.
+ * wait: wait for another flush to end, else return if there is one.  Returns
+ * the number of stretches flushed, -1 if somebody else is flushing.
+ */
+extern int	snii_lsm_flush(Relation index, bool seal_open, bool wait);
+
+/* Do the merges that the policy asks for; returns their number. */
+extern int	snii_lsm_merge(Relation index, uint64 max_bytes, bool wait);
+
+/* Merge all segments into one; returns the number of inputs. */
+extern int	snii_lsm_merge_all(Relation index);
+
+/* What an inserter does for everybody after it sealed a stretch. */
+extern void snii_lsm_help(Relation index, Relation heap);
+
+/* The directory is full: flush and merge until it is not. */
+extern void snii_lsm_make_room(Relation index, Relation heap);
+
+#endif							/* SNII_LSM_MAINTAIN_H */

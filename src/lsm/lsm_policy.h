@@ -1,0 +1,56 @@
+/*-------------------------------------------------------------------------
+ *
+ * lsm_policy.h
+ *	  When to flush and what to merge: decisions without input or output.
+ *
+ * Segments stand oldest first.  Only neighbours are merged, so that the order
+ * of age stays.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SNII_LSM_POLICY_H
+#define SNII_LSM_POLICY_H
+
+#include "storage/storage_format.h"
+
+/* Entries of the directory beyond which no stretch is begun. */
+#define SNII_POLICY_STRETCH_LIMIT	112
+
+/* Neighbours of a tier that are merged into one. */
+#define SNII_POLICY_FANOUT			8
+
+/* Segments beyond which merges of any size are everybody's business. */
+#define SNII_POLICY_SEGMENT_LIMIT	64
+
+/* Bytes that the first tier reaches to; each further one is FANOUT times. */
+#define SNII_POLICY_TIER_BYTES		(UINT64CONST(1) << 20)
+
+typedef struct SniiPolicySegment
+{
+	uint64		nbytes;
+	uint64		ndocs;
+	uint64		ndead;
+} SniiPolicySegment;
+
+/* A choice: segments first .. first + n - 1; n is 0 for "nothing to do". */
+typedef struct SniiPolicyMerge
+{
+	int			first;
+	int			n;
+} SniiPolicyMerge;
+
+/* Tier of a segment of so many live bytes, 0 .. */
+extern int	snii_lsm_policy_tier(uint64 nbytes);
+
+/*
+ * Choose the merge to do next among n segments.  Merges that read more than
+ * max_bytes are left out, unless there are more than
+ * SNII_POLICY_SEGMENT_LIMIT segments.
+ */
+extern SniiPolicyMerge snii_lsm_policy_merge(const SniiPolicySegment *segments,
+											 int n, uint64 max_bytes);
+
+/* Should a buffer with so many bytes in sealed stretches be flushed? */
+extern bool snii_lsm_policy_flush(uint64 sealed_bytes, uint64 limit);
+
+#endif							/* SNII_LSM_POLICY_H */

@@ -1,0 +1,250 @@
+/*-------------------------------------------------------------------------
+ *
+ * lsm_vacuum.c
+ *	  VACUUM of any kind of snii index.
+ *
+ * Segments and stretches come and go while VACUUM runs.  It takes one entry of
+ * the directory after the other, always from a fresh copy, until there is
+ * none left that it has not visited: an entry that was flushed or merged
+ * before its turn comes again as a part of its successor, and one that was
+ * visited hands its marks on when it is swapped (see lsm_maintain.c).
+ *
+ * VACUUM's own snapshot does not hold back the horizon, so while it reads an
+ * entry it holds the RECYCLE lock in share mode; between two entries it
+ * holds nothing, and merges and frees go on.
+ *
+ * Lock order: RECYCLE, MARKS, then buffer locks.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "lsm/lsm_maintain.h"
+#include "lsm/lsm_vacuum.h"
+#include "lsm/lsm_view.h"
+#include "storage/storage_alloc.h"
+#include "storage/storage_buffer.h"
+#include "storage/storage_directory.h"
+#include "storage/storage_meta.h"
+#include "storage/storage_recycle.h"
+
+#include "commands/vacuum.h"
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "utils/memutils.h"
+
+typedef struct VacuumState
+{
+	Relation	index;
+	IndexBulkDeleteResult *stats;
+	IndexBulkDeleteCallback callback;
+	void	   *callback_state;
+	uint64	   *visited;		/* ids */
+	int			nvisited;
+	int			visited_capacity;
+	/* Of the segment at hand. */
+	const uint8 *marks;
+	uint64	   *dead;
+	uint64		ndead;
+	uint64		dead_capacity;
+	uint64		nlive;
+} VacuumState;
+
+static bool
+was_visited(const VacuumState *v, uint64 id)
+{
+	for (int i = 0; i < v->nvisited; i++)
+		if (v->visited[i] == id)
+			return true;
+	return false;
+}
+
+static void
+note_visited(VacuumState *v, uint64 id)
+{
+	if (v->nvisited == v->visited_capacity)
+	{
+		v->visited_capacity *= 2;
+		v->visited = repalloc(v->visited,
+							  v->visited_capacity * sizeof(uint64));
+	}
+	v->visited[v->nvisited++] = id;
+}
+
+/* TIDs of a segment; those of documents that are dead already are not ours. */
+static void
+tid_sink(void *arg, uint64 first_ordinal, const ItemPointerData *tids, int n)
+{
+	VacuumState *v = arg;
+
+	CHECK_FOR_INTERRUPTS();
+	for (int i = 0; i < n; i++)
+	{
+		uint64		ordinal = first_ordinal + i;
+		ItemPointerData tid = tids[i];
+
+		if (v->marks[ordinal / 8] & (1 << (ordinal % 8)))
+			continue;
+		if (!v->callback(&tid, v->callback_state))
+		{
+			v->nlive++;
+			continue;
+		}
+		if (v->ndead == v->dead_capacity)
+		{
+			v->dead_capacity = Max(v->dead_capacity * 2, 256);
+			if (v->dead == NULL)
+				v->dead = palloc(v->dead_capacity * sizeof(uint64));
+			else
+				v->dead = repalloc_huge(v->dead,
+										v->dead_capacity * sizeof(uint64));
+		}
+		v->dead[v->ndead++] = ordinal;
+	}
+}
+
+/*
+ * Read a segment, then set its marks if it is still there.  Returns false if
+ * it is not: its successor will be visited.
+ */
+static bool
+vacuum_segment(VacuumState *v, const SniiDirEntry *entry)
+{
+	SniiObject *object = snii_lsm_open_segment(v->index, entry);
+	uint64		len = (entry->ndocs + 7) / 8;
+	uint8	   *marks = MemoryContextAllocHuge(CurrentMemoryContext, len + 1);
+	bool		exists;
+
+	snii_storage_marks_load(object, entry->ndocs, marks);
+	v->marks = marks;
+	v->dead = NULL;
+	v->ndead = v->dead_capacity = v->nlive = 0;
+	snii_lsm_kind(v->index)->tids(v->index, object, entry->ndocs, tid_sink,
+								  v);
+
+	LockPage(v->index, SNII_LOCK_MARKS, ExclusiveLock);
+	exists = snii_lsm_entry_exists(v->index, entry->id);
+	if (exists)
+	{
+		if (v->ndead > 0)
+		{
+			snii_storage_marks_set(object, entry->ndocs, v->dead, v->ndead);
+			snii_storage_marks_load(object, entry->ndocs, marks);
+		}
+		snii_storage_dir_set_dead(v->index, entry->id,
+								  pg_popcount((const char *) marks,
+											  (int) len));
+		v->stats->tuples_removed += (double) v->ndead;
+		v->stats->num_index_tuples += (double) v->nlive;
+	}
+	UnlockPage(v->index, SNII_LOCK_MARKS, ExclusiveLock);
+	return exists;
+}
+
+static bool
+vacuum_stretch(VacuumState *v, const SniiDirEntry *entry)
+{
+	uint64		live = 0;
+	uint64		removed = 0;
+	bool		exists;
+
+	LockPage(v->index, SNII_LOCK_MARKS, ExclusiveLock);
+	exists = snii_lsm_entry_exists(v->index, entry->id);
+	if (exists)
+		snii_storage_buffer_vacuum(v->index, entry, v->callback,
+								   v->callback_state, &live, &removed);
+	UnlockPage(v->index, SNII_LOCK_MARKS, ExclusiveLock);
+	v->stats->tuples_removed += (double) removed;
+	v->stats->num_index_tuples += (double) live;
+	return exists;
+}
+
+/*
+ * Visit one entry that was not visited yet; false if there is none.
+ */
+static bool
+visit_next(VacuumState *v)
+{
+	SniiView   *view;
+	const SniiDirEntry *entry = NULL;
+
+	LockPage(v->index, SNII_LOCK_RECYCLE, ShareLock);
+	view = snii_lsm_view(v->index, true);
+	for (int i = 0; i < view->nentries && entry == NULL; i++)
+		if (!was_visited(v, view->entries[i].id))
+			entry = &view->entries[i];
+	if (entry != NULL)
+	{
+		note_visited(v, entry->id);
+		if (entry->kind == SNII_ENTRY_SEGMENT)
+			vacuum_segment(v, entry);
+		else
+			vacuum_stretch(v, entry);
+	}
+	UnlockPage(v->index, SNII_LOCK_RECYCLE, ShareLock);
+	return entry != NULL;
+}
+
+void
+snii_lsm_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
+					IndexBulkDeleteCallback callback, void *callback_state)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "snii vacuum",
+												  ALLOCSET_DEFAULT_SIZES);
+	VacuumState v = {0};
+	bool		more = true;
+
+	v.index = info->index;
+	v.stats = stats;
+	v.callback = callback;
+	v.callback_state = callback_state;
+	v.visited_capacity = 256;
+	v.visited = palloc(v.visited_capacity * sizeof(uint64));
+	stats->num_index_tuples = 0;
+	while (more)
+	{
+		MemoryContext old = MemoryContextSwitchTo(context);
+
+		/* note_visited() grows its array where it was allocated. */
+		more = visit_next(&v);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(context);
+		snii_compat_vacuum_delay();
+	}
+	MemoryContextDelete(context);
+	pfree(v.visited);
+}
+
+void
+snii_lsm_cleanup(IndexVacuumInfo *info, Relation heap,
+				 IndexBulkDeleteResult *stats)
+{
+	Relation	index = info->index;
+	SniiMetaPage meta;
+	SniiView   *view;
+	double		live = 0;
+	bool		exact = true;
+
+	snii_lsm_flush(index, true, false);
+	snii_lsm_merge(index, PG_UINT64_MAX, false);
+	snii_storage_recycle(index, heap);
+
+	view = snii_lsm_view(index, true);
+	for (int i = 0; i < view->nentries; i++)
+	{
+		if (view->entries[i].kind == SNII_ENTRY_SEGMENT)
+			live += (double) (view->entries[i].ndocs -
+							  Min(view->entries[i].ndead,
+								  view->entries[i].ndocs));
+		else
+			exact = false;
+	}
+	pfree(view);
+	snii_storage_meta_read(index, &meta);
+	stats->num_pages = RelationGetNumberOfBlocks(index);
+	stats->pages_free = meta.free_pages;
+	stats->num_index_tuples = exact ? live :
+		Max(live, info->num_heap_tuples);
+	stats->estimated_count = !exact || info->estimated_count;
+}

@@ -1,0 +1,28 @@
+/*-------------------------------------------------------------------------
+ *
+ * lsm_vacuum.h
+ *	  VACUUM of any kind of snii index.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SNII_LSM_VACUUM_H
+#define SNII_LSM_VACUUM_H
+
+#include "access/genam.h"
+
+/*
+ * Show the TID of every live entry, in segments and buffer, to the callback, and mark those
+ * dead that it says so: logged before this returns.  Never rewrites a segment.
+ */
+extern void snii_lsm_bulkdelete(IndexVacuumInfo *info,
+								IndexBulkDeleteResult *stats,
+								IndexBulkDeleteCallback callback,
+								void *callback_state);
+
+/*
+ * Flush, merge and recycle; waits for nobody.  Fills in stats.
+ */
+extern void snii_lsm_cleanup(IndexVacuumInfo *info, Relation heap,
+							 IndexBulkDeleteResult *stats);
+
+#endif							/* SNII_LSM_VACUUM_H */

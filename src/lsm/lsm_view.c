@@ -1,0 +1,54 @@
+/*-------------------------------------------------------------------------
+ *
+ * lsm_view.c
+ *	  What an index consists of at one moment.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "lsm/lsm_view.h"
+#include "storage/storage_directory.h"
+
+#include "access/transam.h"
+#include "storage/proc.h"
+
+SniiView *
+snii_lsm_view(Relation index, bool has_lock)
+{
+	SniiDirCopy *copy = palloc(sizeof(SniiDirCopy));
+	SniiView   *view;
+
+	/* Without this, pages could be recycled under the reader. */
+	if (!has_lock && !TransactionIdIsValid(MyProc->xmin))
+		elog(ERROR, "index \"%s\" is read without a snapshot",
+			 RelationGetRelationName(index));
+
+	snii_storage_dir_read(index, copy);
+	view = palloc(offsetof(SniiView, entries) +
+				  copy->nentries * sizeof(SniiDirEntry));
+	view->generation = copy->generation;
+	view->nentries = copy->nentries;
+	memcpy(view->entries, copy->entries,
+		   copy->nentries * sizeof(SniiDirEntry));
+	pfree(copy);
+	return view;
+}
+
+SniiObject *
+snii_lsm_open_segment(Relation index, const SniiDirEntry *entry)
+{
+	return snii_storage_object_open(index, entry->id, entry->list_head);
+}
+
+bool
+snii_lsm_entry_exists(Relation index, uint64 id)
+{
+	SniiView   *view = snii_lsm_view(index, true);
+	bool		found = false;
+
+	for (int i = 0; i < view->nentries && !found; i++)
+		found = view->entries[i].id == id;
+	pfree(view);
+	return found;
+}
