@@ -19,9 +19,11 @@
 
 #include "catalog/namespace.h"
 #include "common/hashfn.h"
+#include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "text/text_convert.h"
 #include "text/text_utf8.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
 
 /* Longest character of a server encoding, and of one character in UTF-8. */
@@ -29,6 +31,9 @@
 #define TARGET_MAX		(MAX_CONVERSION_GROWTH * SOURCE_MAX)
 
 #define CACHE_SLOTS		4096	/* a power of two */
+
+/* Bytes that are converted back at a time. */
+#define PIECE_MAX		8192
 
 /* One character in both encodings; source_len 0: empty slot. */
 typedef struct CachedChar
@@ -241,4 +246,64 @@ snii_text_convert_whole(const uint8 *text, size_t len, uint8 **converted)
 	}
 	*converted = dest;
 	return used;
+}
+
+/*
+ * Appends as much of UTF-8 bytes as can be converted at once to dest, in the
+ * database encoding; returns the bytes read, 0 if the first one cannot be.
+ */
+static size_t
+append_converted(StringInfo dest, const uint8 *bytes, size_t len, Oid proc)
+{
+	int			piece = (int) Min(len, PIECE_MAX);
+	int			room = piece * MAX_CONVERSION_GROWTH + 1;
+	int			done;
+
+	/* do not cut a character */
+	while (piece < len && piece > 0 && snii_utf8_trail(bytes[piece]))
+		piece--;
+	enlargeStringInfo(dest, room);
+	done = pg_do_encoding_conversion_buf(proc, PG_UTF8, GetDatabaseEncoding(),
+										 unconstify(uint8 *, bytes), piece,
+										 (uint8 *) dest->data + dest->len,
+										 room, true);
+	dest->len += strlen(dest->data + dest->len);
+	return done;
+}
+
+/*
+ * The token or term of UTF-8 bytes as a text in the database encoding, for
+ * people to look at: what that encoding lacks is shown as a question mark.
+ * The result is allocated in the current memory context.
+ */
+text *
+snii_text_convert_to_server(const char *bytes, size_t len)
+{
+	int			encoding = GetDatabaseEncoding();
+	StringInfoData dest;
+	Oid			proc;
+	text	   *result;
+
+	if (encoding == PG_UTF8 || encoding == PG_SQL_ASCII ||
+		next_high((const uint8 *) bytes, 0, len) == len)
+		return cstring_to_text_with_len(bytes, len);
+	proc = FindDefaultConversionProc(PG_UTF8, encoding);
+	initStringInfo(&dest);
+	for (size_t at = 0; at < len;)
+	{
+		const uint8 *p = (const uint8 *) bytes + at;
+		uint32		skipped = 0;
+
+		if (OidIsValid(proc))
+			skipped = append_converted(&dest, p, len - at, proc);
+		if (skipped == 0)
+		{
+			appendStringInfoChar(&dest, '?');
+			(void) snii_utf8_decode(p, p + len - at, &skipped);
+		}
+		at += skipped;
+	}
+	result = cstring_to_text_with_len(dest.data, dest.len);
+	pfree(dest.data);
+	return result;
 }

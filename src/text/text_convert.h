@@ -25,5 +25,6 @@ extern void snii_text_convert_cut(SniiTextOutput *out, const uint8 *text,
 								  size_t len, SniiTextCutter cutter);
 extern size_t snii_text_convert_whole(const uint8 *text, size_t len,
 									  uint8 **converted);
+extern text *snii_text_convert_to_server(const char *bytes, size_t len);
 
 #endif							/* SNII_TEXT_CONVERT_H */

@@ -9,25 +9,14 @@
 
 #include "fmgr.h"
 #include "funcapi.h"
-#include "mb/pg_wchar.h"
 #include "text/text_analyzer.h"
+#include "text/text_convert.h"
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
 #define ANALYZE_COLUMNS		4
 
 PG_FUNCTION_INFO_V1(snii_analyze);
-
-/* The token of UTF-8 bytes as a text in the database encoding. */
-static text *
-token_text(const char *bytes, uint32 len)
-{
-	char	   *token = pg_any_to_server(bytes, len, PG_UTF8);
-
-	if (token == bytes)
-		return cstring_to_text_with_len(bytes, len);
-	return cstring_to_text(token);
-}
 
 /* Token sink of snii_analyze(): one row in the result for each token. */
 static void
@@ -37,7 +26,7 @@ put_row(void *arg, const char *bytes, uint32 len, uint32 position,
 	ReturnSetInfo *result = arg;
 	Datum		values[ANALYZE_COLUMNS];
 	bool		nulls[ANALYZE_COLUMNS] = {false};
-	text	   *token = token_text(bytes, len);
+	text	   *token = snii_text_convert_to_server(bytes, len);
 
 	values[0] = PointerGetDatum(token);
 	values[1] = Int64GetDatum(position);
