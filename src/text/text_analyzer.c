@@ -37,7 +37,7 @@ struct SniiAnalyzer
 	SniiTextCutter cutter;		/* NULL: the text is one token */
 };
 
-static void cut_at_white_space(SniiTextOutput *out, const uint8 *text,
+static void cut_at_white_space(SniiTextOutput *out, const uint8 *input,
 							   size_t len);
 
 static const SniiAnalyzer analyzers[] = {
@@ -124,10 +124,10 @@ white_space_length(const uint8 *p, const uint8 *end)
 
 /* Hands on what stands between white space. */
 static void
-cut_at_white_space(SniiTextOutput *out, const uint8 *text, size_t len)
+cut_at_white_space(SniiTextOutput *out, const uint8 *input, size_t len)
 {
-	const uint8 *end = text + len;
-	const uint8 *p = text;
+	const uint8 *end = input + len;
+	const uint8 *p = input;
 
 	while (p < end)
 	{
@@ -145,18 +145,18 @@ cut_at_white_space(SniiTextOutput *out, const uint8 *text, size_t len)
 
 /* Hands on the whole text as one token. */
 static void
-whole_text(SniiTextOutput *out, const uint8 *text, size_t len)
+whole_text(SniiTextOutput *out, const uint8 *input, size_t len)
 {
 	uint8	   *converted;
 	size_t		converted_len;
 
-	if (!snii_text_convert_needed(text, len))
+	if (!snii_text_convert_needed(input, len))
 	{
-		snii_text_put(out, text, len, text, text + len);
+		snii_text_put(out, input, len, input, input + len);
 		return;
 	}
-	converted_len = snii_text_convert_whole(text, len, &converted);
-	snii_text_put(out, converted, converted_len, text, text + len);
+	converted_len = snii_text_convert_whole(input, len, &converted);
+	snii_text_put(out, converted, converted_len, input, input + len);
 	pfree(converted);
 }
 
@@ -168,11 +168,11 @@ whole_text(SniiTextOutput *out, const uint8 *text, size_t len)
  * token; nothing leaks then but what the caller's memory context holds.
  */
 uint32
-snii_text_analyze(const SniiAnalyzer *analyzer, const char *text, size_t len,
+snii_text_analyze(const SniiAnalyzer *analyzer, const char *input, size_t len,
 				  SniiTokenSink sink, void *arg)
 {
-	const uint8 *bytes = (const uint8 *) text;
-	SniiTextOutput out = {.sink = sink, .arg = arg, .text = bytes};
+	const uint8 *bytes = (const uint8 *) input;
+	SniiTextOutput out = {.sink = sink, .arg = arg, .input = bytes};
 
 	snii_text_buffer_trim();
 	if (analyzer->cutter == NULL)

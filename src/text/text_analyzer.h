@@ -30,7 +30,7 @@ extern int	snii_text_analyzer_id(const SniiAnalyzer *analyzer);
 extern const char *snii_text_analyzer_name(const SniiAnalyzer *analyzer);
 extern const char *snii_text_analyzer_names(void);
 extern uint32 snii_text_analyze(const SniiAnalyzer *analyzer,
-								const char *text, size_t len,
+								const char *input, size_t len,
 								SniiTokenSink sink, void *arg);
 extern const char *snii_text_unicode_version(void);
 

@@ -11,8 +11,8 @@
  *	- ascii_word() for a segment of ASCII;
  *	- table_word() for a segment of letters, numbers, joiners, marks and the
  *	  characters that join them, in any script without a dictionary;
- *	- text_window.c, that is ICU, for the rest: Han, Kana, Thai, Lao, Khmer, Burmese, and
- *	  whatever has a ZERO WIDTH JOINER in it.
+ *	- text_window.c, that is ICU, for the rest: Han, Kana, Thai, Lao, Khmer,
+ *	  Burmese, and whatever has a ZERO WIDTH JOINER in it.
  *
  * All three give the same boundaries.  They rest on two properties of the
  * rules, which the tests check against ICU on whole texts:
@@ -294,13 +294,13 @@ set_byte_flags(void)
 	}
 }
 
-/* Cuts text into tokens; out->text and its origin describe it. */
+/* Cuts text into tokens; out->input and its origin describe it. */
 static void
-break_words(SniiTextOutput *out, const uint8 *text, size_t len)
+break_words(SniiTextOutput *out, const uint8 *input, size_t len)
 {
-	const uint8 *p = text;
-	const uint8 *end = text + len;
-	const uint8 *boundary = text;
+	const uint8 *p = input;
+	const uint8 *end = input + len;
+	const uint8 *boundary = input;
 
 	while (p < end)
 	{
@@ -328,14 +328,14 @@ hash_offsets(void *arg, const char *bytes, uint32 len, uint32 position,
 
 /* Hash of where the words of text are, with the tables or without. */
 static uint64
-hash_of_words(const uint8 *text, size_t len, bool use)
+hash_of_words(const uint8 *input, size_t len, bool use)
 {
 	uint64		hash = 0;
-	SniiTextOutput out = {.sink = hash_offsets, .arg = &hash, .text = text};
+	SniiTextOutput out = {.sink = hash_offsets, .arg = &hash, .input = input};
 
 	tables_used = use;
 	set_byte_flags();
-	break_words(&out, text, len);
+	break_words(&out, input, len);
 	return hash;
 }
 
@@ -347,22 +347,23 @@ tables_agree(void)
 	{
 		samples = lengthof(class_samples)
 	};
-	uint8	   *text = palloc(samples * samples * samples *
-							  (3 * SNII_UTF8_MAX + 1));
+	uint8	   *input = palloc(samples * samples * samples *
+							   (3 * SNII_UTF8_MAX + 1));
 	size_t		len = 0;
 	bool		agree;
 
 	for (int i = 0; i < samples * samples * samples; i++)
 	{
-		len += snii_utf8_encode(class_samples[i % samples], text + len);
+		len += snii_utf8_encode(class_samples[i % samples], input + len);
 		len += snii_utf8_encode(class_samples[i / samples % samples],
-								text + len);
+								input + len);
 		len += snii_utf8_encode(class_samples[i / samples / samples],
-								text + len);
-		text[len++] = ' ';
+								input + len);
+		input[len++] = ' ';
 	}
-	agree = hash_of_words(text, len, true) == hash_of_words(text, len, false);
-	pfree(text);
+	agree = hash_of_words(input, len, true) ==
+		hash_of_words(input, len, false);
+	pfree(input);
 	return agree;
 }
 
@@ -393,14 +394,14 @@ snii_text_break_use_tables(bool use)
 
 /*
  * Hands each word of text, valid or invalid UTF-8, to out.  The caller set
- * out->text to text.  Raises only what the sink raises, an interrupt, or that
+ * out->input to text.  Raises only what the sink raises, an interrupt, or that
  * memory is exhausted.
  */
 void
-snii_text_break_words(SniiTextOutput *out, const uint8 *text, size_t len)
+snii_text_break_words(SniiTextOutput *out, const uint8 *input, size_t len)
 {
 	if (unlikely(!ready))
 		get_ready();
 	snii_text_window_trim();
-	break_words(out, text, len);
+	break_words(out, input, len);
 }

@@ -10,7 +10,7 @@
 
 #include "text/text_output.h"
 
-extern void snii_text_break_words(SniiTextOutput *out, const uint8 *text,
+extern void snii_text_break_words(SniiTextOutput *out, const uint8 *input,
 								  size_t len);
 extern bool snii_text_break_use_tables(bool use);
 

@@ -6,8 +6,8 @@
  * Everything behind this file sees UTF-8.  All server encodings agree with
  * ASCII below 0x80 and use no such byte in longer characters, so that only
  * the stretches around other bytes need conversion: they are converted run by
- * run, character by character, into a small buffer with a map back to the
- * original's offsets.  The server's conversion procedures are asked once per
+ * run, character by character, into a buffer with a map back to the original's
+ * offsets.  The server's conversion procedures are asked once per
  * distinct character; a cache remembers the answers.
  *
  * Bytes that are invalid or have no equivalent become one U+FFFD each, as do
@@ -32,6 +32,9 @@
 
 #define CACHE_SLOTS		4096	/* a power of two */
 
+/* Bytes that a run has room for at first. */
+#define RUN_ROOM		8192
+
 /* Bytes that are converted back at a time. */
 #define PIECE_MAX		8192
 
@@ -44,27 +47,25 @@ typedef struct CachedChar
 	uint8		target_len;
 } CachedChar;
 
-/* What a run is converted with and into, for the rest of the session. */
-typedef struct Converter
+
+/* A run in UTF-8 and, for each byte and the end, the original's offset. */
+typedef struct Run
 {
-	Oid			procedure;		/* InvalidOid: there is none */
-	CachedChar	cache[CACHE_SLOTS];
-	uint8		run[SNII_TEXT_RUN_MAX * MAX_CONVERSION_GROWTH];
-	uint32		origin[SNII_TEXT_RUN_MAX * MAX_CONVERSION_GROWTH + 1];
-} Converter;
+	size_t		room;
+	size_t		used;
+	uint8	   *bytes;
+	uint32	   *origin;
+} Run;
 
-static Converter *converter = NULL;
+/* Kept for the rest of the session: its encoding cannot change. */
+static CachedChar *cache = NULL;
 
-/* Makes the converter of this backend; its encoding cannot change. */
 static void
-open_converter(void)
+open_cache(void)
 {
-	Converter  *fresh;
-
-	if (converter != NULL)
-		return;
-	fresh = MemoryContextAllocZero(TopMemoryContext, sizeof(Converter));
-	converter = fresh;
+	if (cache == NULL)
+		cache = MemoryContextAllocZero(TopMemoryContext,
+									   CACHE_SLOTS * sizeof(CachedChar));
 }
 
 /* Length of the character at p, or 0 if it is not valid. */
@@ -84,13 +85,12 @@ convert_char(CachedChar *slot, const uint8 *source, int len)
 {
 	uint8		target[TARGET_MAX + 1];
 	int			done = 0;
+	Oid			proc = FindDefaultConversionProc(GetDatabaseEncoding(),
+												 PG_UTF8);
 
-	if (!OidIsValid(converter->procedure))
-		converter->procedure =
-			FindDefaultConversionProc(GetDatabaseEncoding(), PG_UTF8);
 	slot->source_len = 0;
-	if (OidIsValid(converter->procedure))
-		done = pg_do_encoding_conversion_buf(converter->procedure,
+	if (OidIsValid(proc))
+		done = pg_do_encoding_conversion_buf(proc,
 											 GetDatabaseEncoding(), PG_UTF8,
 											 unconstify(uint8 *, source), len,
 											 target, sizeof(target), true);
@@ -112,7 +112,7 @@ converted_char(const uint8 *source, int len)
 	CachedChar *slot;
 
 	memcpy(&key, source, len);
-	slot = &converter->cache[murmurhash32(key) % CACHE_SLOTS];
+	slot = &cache[murmurhash32(key) % CACHE_SLOTS];
 	if (slot->source_len != len || memcmp(slot->source, source, len) != 0)
 		convert_char(slot, source, len);
 	return slot;
@@ -147,76 +147,129 @@ convert_next(const uint8 *p, const uint8 *end, uint8 *dest,
 	}
 }
 
+/* Makes room for one more character and the end in a run. */
+static void
+enlarge_run(Run *run)
+{
+	if (run->used + TARGET_MAX < run->room)
+		return;
+	run->room = run->room == 0 ? RUN_ROOM : 2 * run->room;
+	if (run->bytes == NULL)
+	{
+		run->bytes = palloc(run->room);
+		run->origin = palloc(run->room * sizeof(uint32));
+		return;
+	}
+	run->bytes = repalloc(run->bytes, run->room);
+	run->origin = repalloc(run->origin, run->room * sizeof(uint32));
+}
+
 /*
- * Converts text[from ..] up to white space, its end or SNII_TEXT_RUN_MAX
+ * May a run that is too long be cut before this byte?  Only ASCII that parts
+ * words wherever it stands.
+ */
+static bool
+may_cut_before(uint8 byte)
+{
+	return strchr("(){}[]<>|/\\=+*&^%$#!?~`-", byte) != NULL && byte != 0;
+}
+
+/*
+ * Converts input[from ..] up to white space, its end or SNII_TEXT_RUN_MAX
  * bytes; cuts the result into tokens.  Returns where it stopped.
  */
 static size_t
-cut_run(SniiTextOutput *out, const uint8 *text, size_t from, size_t len,
-		SniiTextCutter cutter)
+cut_run(SniiTextOutput *out, Run *run, const uint8 *input, size_t from,
+		size_t len, SniiTextCutter cutter)
 {
 	size_t		at = from;
-	uint32		used = 0;
+	size_t		cut = 0;
+	size_t		cut_used = 0;
 
-	while (at < len && !snii_ascii_space(text[at]) &&
+	run->used = 0;
+	enlarge_run(run);
+	while (at < len && !snii_ascii_space(input[at]) &&
 		   at - from <= SNII_TEXT_RUN_MAX - SOURCE_MAX)
 	{
 		uint32		added;
-		int			read = convert_next(text + at, text + len,
-										converter->run + used, &added);
+		int			read;
 
+		if (may_cut_before(input[at]))
+		{
+			cut = at;
+			cut_used = run->used;
+		}
+		enlarge_run(run);
+		read = convert_next(input + at, input + len, run->bytes + run->used,
+							&added);
 		for (uint32 i = 0; i < added; i++)
-			converter->origin[used + i] = at;
-		used += added;
+			run->origin[run->used + i] = at;
+		run->used += added;
 		at += read;
 	}
-	converter->origin[used] = at;
-	out->text = converter->run;
-	out->origin = converter->origin;
-	cutter(out, converter->run, used);
+	if (at < len && !snii_ascii_space(input[at]) && cut > from)
+	{
+		at = cut;
+		run->used = cut_used;
+	}
+	run->origin[run->used] = at;
+	out->input = run->bytes;
+	out->origin = run->origin;
+	cutter(out, run->bytes, run->used);
 	out->origin = NULL;
 	return at;
 }
 
-/* Position of the first byte of text[from ..] that is not ASCII, or len. */
+/* Position of the first byte of input[from ..] that is not ASCII, or len. */
 static size_t
-next_high(const uint8 *text, size_t from, size_t len)
+next_high(const uint8 *input, size_t from, size_t len)
 {
-	while (from < len && text[from] < 0x80)
+	while (from < len && input[from] < 0x80)
 		from++;
 	return from;
 }
 
 /* Must this text be converted before it can be analysed? */
 bool
-snii_text_convert_needed(const uint8 *text, size_t len)
+snii_text_convert_needed(const uint8 *input, size_t len)
 {
 	int			encoding = GetDatabaseEncoding();
 
 	return encoding != PG_UTF8 && encoding != PG_SQL_ASCII &&
-		next_high(text, 0, len) < len;
+		next_high(input, 0, len) < len;
 }
 
-/* Cuts a text in the database encoding into tokens, offsets in that. */
+/*
+ * Cuts a text in the database encoding into tokens, with offsets in that.
+ * Works in the current memory context.
+ */
 void
-snii_text_convert_cut(SniiTextOutput *out, const uint8 *text, size_t len,
+snii_text_convert_cut(SniiTextOutput *out, const uint8 *input, size_t len,
 					  SniiTextCutter cutter)
 {
+	Run			run = {0};
 	size_t		at = 0;
 
-	open_converter();
+	open_cache();
 	while (at < len)
 	{
-		size_t		high = next_high(text, at, len);
-		size_t		run = high;
+		size_t		high = next_high(input, at, len);
+		size_t		start = high;
 
 		if (high < len)
-			while (run > at && !snii_ascii_space(text[run - 1]))
-				run--;
-		out->text = text + at;
+			while (start > at && !snii_ascii_space(input[start - 1]))
+				start--;
+		out->input = input + at;
 		out->base = (uint32) at;
-		cutter(out, text + at, run - at);
-		at = cut_run(out, text, run, len, cutter);
+		cutter(out, input + at, start - at);
+		at = start;
+		if (at < len)
+			at = cut_run(out, &run, input, at, len, cutter);
+	}
+	if (run.bytes != NULL)
+	{
+		pfree(run.bytes);
+		pfree(run.origin);
 	}
 }
 
@@ -225,13 +278,13 @@ snii_text_convert_cut(SniiTextOutput *out, const uint8 *text, size_t len,
  * memory context; the result is its length.
  */
 size_t
-snii_text_convert_whole(const uint8 *text, size_t len, uint8 **converted)
+snii_text_convert_whole(const uint8 *input, size_t len, uint8 **converted)
 {
 	size_t		size = len + len / 2 + TARGET_MAX;
 	size_t		used = 0;
 	uint8	   *dest = MemoryContextAllocHuge(CurrentMemoryContext, size);
 
-	open_converter();
+	open_cache();
 	for (size_t at = 0; at < len;)
 	{
 		uint32		added;
@@ -241,7 +294,7 @@ snii_text_convert_whole(const uint8 *text, size_t len, uint8 **converted)
 			size += size / 2 + TARGET_MAX;
 			dest = repalloc_huge(dest, size);
 		}
-		at += convert_next(text + at, text + len, dest + used, &added);
+		at += convert_next(input + at, input + len, dest + used, &added);
 		used += added;
 	}
 	*converted = dest;

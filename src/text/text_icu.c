@@ -25,20 +25,22 @@
 void
 snii_text_icu_error(const char *action, UErrorCode status)
 {
+	bool		no_memory = status == U_MEMORY_ALLOCATION_ERROR;
+
 	ereport(ERROR,
-			(errcode(status == U_MEMORY_ALLOCATION_ERROR ?
-					 ERRCODE_OUT_OF_MEMORY : ERRCODE_EXTERNAL_ROUTINE_EXCEPTION),
+			(errcode(no_memory ? ERRCODE_OUT_OF_MEMORY :
+					 ERRCODE_EXTERNAL_ROUTINE_EXCEPTION),
 			 errmsg("could not %s: ICU reports %s",
 					action, u_errorName(status))));
 }
 
 /*
- * Sets *words, a word break iterator of the root locale, to text, which must
+ * Sets *words, a word break iterator of the root locale, to input, which must
  * stay in place as long as the iterator is used.  The caller keeps it in a
  * static variable, at first NULL, and never closes it.
  */
 void
-snii_text_icu_words(UBreakIterator **words, const UChar *text, int32 len)
+snii_text_icu_words(UBreakIterator **words, const UChar *input, int32 len)
 {
 	UErrorCode	status = U_ZERO_ERROR;
 
@@ -50,7 +52,7 @@ snii_text_icu_words(UBreakIterator **words, const UChar *text, int32 len)
 			snii_text_icu_error("open a word break iterator", status);
 		*words = opened;
 	}
-	ubrk_setText(*words, text, len, &status);
+	ubrk_setText(*words, input, len, &status);
 	if (U_FAILURE(status))
 		snii_text_icu_error("set the text of a word break iterator", status);
 }
@@ -90,18 +92,19 @@ snii_text_icu_fold(UChar32 cp, UChar32 *folded, int32 room)
 const char *
 snii_text_icu_version(void)
 {
-	static char text[2 * U_MAX_VERSION_STRING_LENGTH + 16];
+	static char description[2 * U_MAX_VERSION_STRING_LENGTH + 16];
 	UVersionInfo version;
 	char		library[U_MAX_VERSION_STRING_LENGTH];
 	char		unicode[U_MAX_VERSION_STRING_LENGTH];
 
-	if (text[0] == '\0')
+	if (description[0] == '\0')
 	{
 		u_getVersion(version);
 		u_versionToString(version, library);
 		u_getUnicodeVersion(version);
 		u_versionToString(version, unicode);
-		snprintf(text, sizeof(text), "ICU %s Unicode %s", library, unicode);
+		snprintf(description, sizeof(description), "ICU %s Unicode %s",
+				 library, unicode);
 	}
-	return text;
+	return description;
 }

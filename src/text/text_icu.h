@@ -11,7 +11,7 @@
 #include <unicode/ubrk.h>
 #include <unicode/utypes.h>
 
-extern void snii_text_icu_words(UBreakIterator **words, const UChar *text,
+extern void snii_text_icu_words(UBreakIterator **words, const UChar *input,
 								int32 len);
 extern int32 snii_text_icu_fold(UChar32 cp, UChar32 *folded, int32 room);
 extern const char *snii_text_icu_version(void);

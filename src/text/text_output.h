@@ -16,7 +16,7 @@
 
 /*
  * One analysis.  text is the piece of UTF-8 being cut into tokens; the byte at
- * text[i] comes from the original's byte origin[i], or base + i if origin is
+ * input[i] comes from the original's byte origin[i], or base + i if origin is
  * NULL.
  */
 typedef struct SniiTextOutput
@@ -25,7 +25,7 @@ typedef struct SniiTextOutput
 	void	   *arg;
 	uint32		count;			/* tokens so far */
 	uint32		base;
-	const uint8 *text;
+	const uint8 *input;
 	const uint32 *origin;
 } SniiTextOutput;
 
@@ -36,13 +36,13 @@ extern void snii_text_put_folded(SniiTextOutput *out, const uint8 *start,
 extern uint8 *snii_text_buffer(size_t size);
 extern void snii_text_buffer_trim(void);
 
-/* Hands on the token bytes, len, which stands at start .. end of out->text. */
+/* Hands on a token of len bytes that stands at start .. end of out->input. */
 static inline void
 snii_text_put(SniiTextOutput *out, const uint8 *bytes, size_t len,
 			  const uint8 *start, const uint8 *end)
 {
-	uint32		from = (uint32) (start - out->text);
-	uint32		to = (uint32) (end - out->text);
+	uint32		from = (uint32) (start - out->input);
+	uint32		to = (uint32) (end - out->input);
 
 	if (unlikely(out->origin != NULL))
 	{

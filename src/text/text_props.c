@@ -43,16 +43,16 @@ static UBreakIterator *probe_words = NULL;
 static int32
 probe_boundary(UChar before, UChar32 cp, UChar after, int32 *rule_status)
 {
-	UChar		text[4];
+	UChar		input[4];
 	int32		len = 0;
 	int32		boundary;
 
 	if (before != 0)
-		text[len++] = before;
-	U16_APPEND_UNSAFE(text, len, cp);
+		input[len++] = before;
+	U16_APPEND_UNSAFE(input, len, cp);
 	if (after != 0)
-		text[len++] = after;
-	snii_text_icu_words(&probe_words, text, len);
+		input[len++] = after;
+	snii_text_icu_words(&probe_words, input, len);
 	boundary = ubrk_next(probe_words);
 	*rule_status = ubrk_getRuleStatus(probe_words);
 	return boundary;

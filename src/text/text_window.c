@@ -115,9 +115,9 @@ last_safe_cut(int32 count)
 	for (int32 i = count - 1; i > 0; i--)
 	{
 		uint32		unit = window.units[i];
+		uint8		class = snii_text_props(unit)->word_class[unit & 0xFF];
 
-		if (snii_text_props(unit)->word_class[unit & 0xFF] == SNII_WORD_OTHER &&
-			!U16_IS_SURROGATE(unit))
+		if (class == SNII_WORD_OTHER && !U16_IS_SURROGATE(unit))
 			return i;
 	}
 	return 0;

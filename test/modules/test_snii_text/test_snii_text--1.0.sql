@@ -19,6 +19,9 @@ CREATE FUNCTION test_text_tokens(analyzer text, document bytea)
 RETURNS TABLE (token bytea, start_offset int8, end_offset int8)
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 
+CREATE FUNCTION test_text_shown(token bytea) RETURNS text
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+
 CREATE FUNCTION test_text_term(token bytea, OUT kind int, OUT term bytea)
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 

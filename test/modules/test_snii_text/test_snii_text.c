@@ -28,6 +28,7 @@
 #include "miscadmin.h"
 #include "text/text_analyzer.h"
 #include "text/text_break.h"
+#include "text/text_convert.h"
 #include "text/text_term.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -41,6 +42,7 @@ PG_FUNCTION_INFO_V1(test_text_random);
 PG_FUNCTION_INFO_V1(test_text_every_character);
 PG_FUNCTION_INFO_V1(test_text_repeat);
 PG_FUNCTION_INFO_V1(test_text_tokens);
+PG_FUNCTION_INFO_V1(test_text_shown);
 PG_FUNCTION_INFO_V1(test_text_term);
 PG_FUNCTION_INFO_V1(test_text_abort);
 PG_FUNCTION_INFO_V1(test_text_count);
@@ -58,7 +60,7 @@ typedef struct Expected
 /* What the reference found, and how far the comparison has come. */
 typedef struct Reference
 {
-	const uint8 *text;
+	const uint8 *input;
 	size_t		len;
 	bool		fold;
 	Expected   *tokens;
@@ -105,8 +107,8 @@ reference_decode(const uint8 *p, const uint8 *end, int *len)
 static void
 add_expected(Reference *ref, uint32 start, uint32 end)
 {
-	while (start < end && strchr(" \t\n\v\f\r", ref->text[start]) != NULL &&
-		   ref->text[start] != '\0')
+	while (start < end && strchr(" \t\n\v\f\r", ref->input[start]) != NULL &&
+		   ref->input[start] != '\0')
 		start++;
 	ref->tokens[ref->count].start = start;
 	ref->tokens[ref->count].end = end;
@@ -118,7 +120,7 @@ static void
 find_expected_words(Reference *ref)
 {
 	UErrorCode	status = U_ZERO_ERROR;
-	const uint8 *end = ref->text + ref->len;
+	const uint8 *end = ref->input + ref->len;
 	UChar	   *units = palloc_extended((ref->len + 2) * sizeof(UChar),
 										MCXT_ALLOC_HUGE);
 	uint32	   *offsets = palloc_extended((ref->len + 2) * sizeof(uint32),
@@ -127,12 +129,12 @@ find_expected_words(Reference *ref)
 	int32		from = 0;
 	int32		to;
 
-	for (const uint8 *p = ref->text; p < end;)
+	for (const uint8 *p = ref->input; p < end;)
 	{
 		int			len;
 		UChar32		cp = reference_decode(p, end, &len);
 
-		offsets[count] = offsets[count + 1] = p - ref->text;
+		offsets[count] = offsets[count + 1] = p - ref->input;
 		U16_APPEND_UNSAFE(units, count, cp);
 		p += len;
 	}
@@ -153,11 +155,11 @@ find_expected_words(Reference *ref)
 static void
 find_expected_chunks(Reference *ref)
 {
-	const uint8 *end = ref->text + ref->len;
+	const uint8 *end = ref->input + ref->len;
 	uint32		start = 0;
 	uint32		at = 0;
 
-	for (const uint8 *p = ref->text; p < end;)
+	for (const uint8 *p = ref->input; p < end;)
 	{
 		int			len;
 		UChar32		cp = reference_decode(p, end, &len);
@@ -183,10 +185,11 @@ report(const Reference *ref, const char *problem, uint32 position,
 	size_t		shown = Min(ref->len, 2000);
 	char	   *hex = palloc(2 * shown + 1);
 
-	hex[hex_encode((const char *) ref->text, shown, hex)] = '\0';
+	hex[hex_encode((const char *) ref->input, shown, hex)] = '\0';
 	if (position < ref->count)
-		elog(ERROR, "%s: token %u at %u .. %u, expected at %u .. %u of %u, in \\x%s",
-			 problem, position, start, end, ref->tokens[position].start,
+		elog(ERROR, "%s: token %u at %u .. %u, expected at %u .. %u of %u"
+			 ", in \\x%s", problem, position, start, end,
+			 ref->tokens[position].start,
 			 ref->tokens[position].end, ref->count, hex);
 	elog(ERROR, "%s: token %u at %u .. %u, expected %u tokens, in \\x%s",
 		 problem, position, start, end, ref->count, hex);
@@ -204,7 +207,7 @@ folded_right(const Reference *ref, const char *bytes, uint32 len,
 	bool		right;
 
 	folded_len = ucasemap_utf8FoldCase(reference_case, folded, room,
-									   (const char *) ref->text + start,
+									   (const char *) ref->input + start,
 									   end - start, &status);
 	check_icu(status);
 	right = folded_len == len && memcmp(folded, bytes, len) == 0;
@@ -225,15 +228,15 @@ compare(void *arg, const char *bytes, uint32 len, uint32 position,
 		end != ref->tokens[position].end)
 		report(ref, "different token", position, start, end);
 	if (ref->fold ? !folded_right(ref, bytes, len, start, end) :
-		len != end - start || memcmp(bytes, ref->text + start, len) != 0)
+		len != end - start || memcmp(bytes, ref->input + start, len) != 0)
 		report(ref, "wrong bytes", position, start, end);
 }
 
 /* Compares one analyzer on one text; returns the number of tokens. */
 static uint32
-check_analyzer(const char *name, const uint8 *text, size_t len)
+check_analyzer(const char *name, const uint8 *input, size_t len)
 {
-	Reference	ref = {.text = text, .len = len};
+	Reference	ref = {.input = input, .len = len};
 	uint32		found;
 
 	open_reference();
@@ -245,7 +248,7 @@ check_analyzer(const char *name, const uint8 *text, size_t len)
 	else
 		find_expected_chunks(&ref);
 	found = snii_text_analyze(snii_text_analyzer_by_name(name),
-							  (const char *) text, len, compare, &ref);
+							  (const char *) input, len, compare, &ref);
 	if (found != ref.count)
 		report(&ref, "missing tokens", found, 0, 0);
 	pfree(ref.tokens);
@@ -254,15 +257,15 @@ check_analyzer(const char *name, const uint8 *text, size_t len)
 
 /* Compares all of them, with tables and without. */
 static uint32
-check_text(const uint8 *text, size_t len)
+check_text(const uint8 *input, size_t len)
 {
 	uint32		found;
 
-	check_analyzer("whitespace", text, len);
+	check_analyzer("whitespace", input, len);
 	snii_text_break_use_tables(false);
-	check_analyzer("standard", text, len);
+	check_analyzer("standard", input, len);
 	snii_text_break_use_tables(true);
-	found = check_analyzer("standard", text, len);
+	found = check_analyzer("standard", input, len);
 	CHECK_FOR_INTERRUPTS();
 	return found;
 }
@@ -313,34 +316,33 @@ random_in_range(pg_prng_state *state, const uint32 *range)
 
 /* Appends a code point, but none that UTF-8 does not know. */
 static void
-append_char(StringInfo text, uint32 cp)
+append_char(StringInfo input, uint32 cp)
 {
 	unsigned char bytes[8];
 
 	if (cp == 0 || (cp >= 0xD800 && cp <= 0xDFFF))
 		return;
 	unicode_to_utf8(cp, bytes);
-	appendBinaryStringInfo(text, (char *) bytes, pg_utf_mblen(bytes));
+	appendBinaryStringInfo(input, (char *) bytes, pg_utf_mblen(bytes));
 }
 
 static void
-random_ascii(StringInfo text, pg_prng_state *state)
+random_ascii(StringInfo input, pg_prng_state *state)
 {
 	static const char likely_chars[] = "aZb09__''..,,::;;@\"- \n!/";
 	uint32		chars = random_below(state, RANDOM_CHARS);
 
 	while (chars-- > 0)
 	{
-		if (random_below(state, 4) == 0)
-			appendStringInfoChar(text, random_below(state, 128));
-		else
-			appendStringInfoChar(text,
-								 likely_chars[random_below(state, sizeof(likely_chars) - 1)]);
+		uint32		any = random_below(state, sizeof(likely_chars) * 4 / 3);
+
+		appendStringInfoChar(input, any < sizeof(likely_chars) - 1 ?
+							 likely_chars[any] : random_below(state, 128));
 	}
 }
 
 static void
-random_mixed(StringInfo text, pg_prng_state *state)
+random_mixed(StringInfo input, pg_prng_state *state)
 {
 	uint32		chars = random_below(state, RANDOM_CHARS);
 	uint32		keep = 1 + random_below(state, 8);
@@ -350,34 +352,34 @@ random_mixed(StringInfo text, pg_prng_state *state)
 	{
 		if (random_below(state, keep) == 0)
 			choice = random_below(state, lengthof(ranges));
-		append_char(text, random_in_range(state, ranges[choice]));
+		append_char(input, random_in_range(state, ranges[choice]));
 	}
 }
 
 static void
-random_joining(StringInfo text, pg_prng_state *state)
+random_joining(StringInfo input, pg_prng_state *state)
 {
 	uint32		chars = random_below(state, RANDOM_CHARS / 4);
 
 	while (chars-- > 0)
-		append_char(text, joining[random_below(state, lengthof(joining))]);
+		append_char(input, joining[random_below(state, lengthof(joining))]);
 }
 
 /* Valid text with bytes changed, cut off or inserted. */
 static void
-random_invalid(StringInfo text, pg_prng_state *state)
+random_invalid(StringInfo input, pg_prng_state *state)
 {
 	uint32		changes = 1 + random_below(state, 8);
 
-	random_mixed(text, state);
-	while (changes-- > 0 && text->len > 0)
+	random_mixed(input, state);
+	while (changes-- > 0 && input->len > 0)
 	{
-		int			at = random_below(state, text->len);
+		int			at = random_below(state, input->len);
 
 		if (random_below(state, 3) == 0)
-			text->len = at;
+			input->len = at;
 		else
-			text->data[at] = (char) pg_prng_uint64(state);
+			input->data[at] = (char) pg_prng_uint64(state);
 	}
 }
 
@@ -389,30 +391,30 @@ test_text_random(PG_FUNCTION_ARGS)
 	int32		rounds = PG_GETARG_INT32(2);
 	int64		tokens = 0;
 	pg_prng_state state;
-	StringInfoData text;
+	StringInfoData input;
 
 	pg_prng_seed(&state, (uint64) PG_GETARG_INT64(1));
-	initStringInfo(&text);
+	initStringInfo(&input);
 	while (rounds-- > 0)
 	{
 		char	   *exact;
 
-		resetStringInfo(&text);
+		resetStringInfo(&input);
 		if (strcmp(kind, "ascii") == 0)
-			random_ascii(&text, &state);
+			random_ascii(&input, &state);
 		else if (strcmp(kind, "mixed") == 0)
-			random_mixed(&text, &state);
+			random_mixed(&input, &state);
 		else if (strcmp(kind, "joining") == 0)
-			random_joining(&text, &state);
+			random_joining(&input, &state);
 		else if (strcmp(kind, "invalid") == 0)
-			random_invalid(&text, &state);
+			random_invalid(&input, &state);
 		else
 			elog(ERROR, "unknown kind of text \"%s\"", kind);
 
 		/* of exactly its size, so that valgrind sees reads beyond it */
-		exact = palloc(Max(text.len, 1));
-		memcpy(exact, text.data, text.len);
-		tokens += check_text((uint8 *) exact, text.len);
+		exact = palloc(Max(input.len, 1));
+		memcpy(exact, input.data, input.len);
+		tokens += check_text((uint8 *) exact, input.len);
 		pfree(exact);
 	}
 	PG_RETURN_INT64(tokens);
@@ -447,23 +449,25 @@ test_text_every_character(PG_FUNCTION_ARGS)
 		{"\xCC\x81", "\xCC\x81"}, {"a.", ".a"}, {"!", "\xCC\x81" "b"}
 	};
 	int64		tokens = 0;
-	StringInfoData text;
+	StringInfoData input;
 
-	initStringInfo(&text);
+	initStringInfo(&input);
 	for (uint32 cp = 1; cp <= 0x10FFFF; cp++)
 	{
 		for (int i = 0; i < lengthof(contexts); i++)
 		{
-			appendStringInfoString(&text, contexts[i][0]);
-			append_char(&text, cp);
-			appendStringInfoString(&text, contexts[i][1]);
-			appendStringInfoChar(&text, '\n');
+			appendStringInfoString(&input, contexts[i][0]);
+			append_char(&input, cp);
+			appendStringInfoString(&input, contexts[i][1]);
+			appendStringInfoChar(&input, '\n');
 		}
 		if (cp % 64 == 63)
 		{
-			tokens += check_analyzer("standard", (uint8 *) text.data, text.len);
-			check_analyzer("whitespace", (uint8 *) text.data, text.len);
-			resetStringInfo(&text);
+			const uint8 *bytes = (uint8 *) input.data;
+
+			tokens += check_analyzer("standard", bytes, input.len);
+			check_analyzer("whitespace", bytes, input.len);
+			resetStringInfo(&input);
 			CHECK_FOR_INTERRUPTS();
 		}
 	}
@@ -550,6 +554,16 @@ test_text_tokens(PG_FUNCTION_ARGS)
 					  VARDATA_ANY(document), VARSIZE_ANY_EXHDR(document),
 					  put_token, fcinfo->resultinfo);
 	return (Datum) 0;
+}
+
+/* A token in the database encoding. */
+Datum
+test_text_shown(PG_FUNCTION_ARGS)
+{
+	bytea	   *token = PG_GETARG_BYTEA_PP(0);
+
+	PG_RETURN_TEXT_P(snii_text_convert_to_server(VARDATA_ANY(token),
+												 VARSIZE_ANY_EXHDR(token)));
 }
 
 /* Kind and bytes of the term of a token. */

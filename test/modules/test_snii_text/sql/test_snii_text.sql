@@ -1,3 +1,5 @@
+-- needs a database in UTF-8
+\encoding UTF8
 CREATE EXTENSION test_snii_text;
 
 -- The tables agree with this ICU. If not, all other tests pass, but slowly.
