@@ -15,3 +15,310 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION @extschema@.snii_analyze(text, text) IS
 'tokens that an analyzer finds in a document, with positions and byte offsets';
+
+-- ---------------------------------------------------------------------
+-- Queries
+-- ---------------------------------------------------------------------
+
+CREATE TYPE @extschema@.sniiquery;
+
+CREATE FUNCTION @extschema@.snii_query_in(cstring) RETURNS @extschema@.sniiquery
+	AS 'MODULE_PATHNAME', 'snii_query_in'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.snii_query_in(cstring) IS
+	'input of sniiquery: the query language, strict';
+
+CREATE FUNCTION @extschema@.snii_query_out(@extschema@.sniiquery) RETURNS cstring
+	AS 'MODULE_PATHNAME', 'snii_query_out'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.snii_query_out(@extschema@.sniiquery) IS
+	'output of sniiquery';
+
+CREATE FUNCTION @extschema@.snii_query_recv(internal) RETURNS @extschema@.sniiquery
+	AS 'MODULE_PATHNAME', 'snii_query_recv'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.snii_query_recv(internal) IS
+	'binary input of sniiquery';
+
+CREATE FUNCTION @extschema@.snii_query_send(@extschema@.sniiquery) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'snii_query_send'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.snii_query_send(@extschema@.sniiquery) IS
+	'binary output of sniiquery';
+
+CREATE TYPE @extschema@.sniiquery (
+	INPUT = @extschema@.snii_query_in,
+	OUTPUT = @extschema@.snii_query_out,
+	RECEIVE = @extschema@.snii_query_recv,
+	SEND = @extschema@.snii_query_send,
+	INTERNALLENGTH = VARIABLE,
+	ALIGNMENT = int4,
+	STORAGE = extended
+);
+COMMENT ON TYPE @extschema@.sniiquery IS
+	'analysed search query that carries its analyzer';
+
+CREATE FUNCTION @extschema@.snii_query_eq(@extschema@.sniiquery, @extschema@.sniiquery) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'snii_query_eq'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF;
+COMMENT ON FUNCTION @extschema@.snii_query_eq(@extschema@.sniiquery, @extschema@.sniiquery) IS
+	'are the queries the same?';
+
+CREATE FUNCTION @extschema@.snii_query_ne(@extschema@.sniiquery, @extschema@.sniiquery) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'snii_query_ne'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF;
+COMMENT ON FUNCTION @extschema@.snii_query_ne(@extschema@.sniiquery, @extschema@.sniiquery) IS
+	'do the queries differ?';
+
+CREATE OPERATOR @extschema@.= (
+	LEFTARG = @extschema@.sniiquery, RIGHTARG = @extschema@.sniiquery,
+	FUNCTION = @extschema@.snii_query_eq,
+	COMMUTATOR = OPERATOR(@extschema@.=),
+	NEGATOR = OPERATOR(@extschema@.<>),
+	RESTRICT = eqsel, JOIN = eqjoinsel
+);
+COMMENT ON OPERATOR @extschema@.= (@extschema@.sniiquery, @extschema@.sniiquery) IS
+	'are the queries the same?';
+
+CREATE OPERATOR @extschema@.<> (
+	LEFTARG = @extschema@.sniiquery, RIGHTARG = @extschema@.sniiquery,
+	FUNCTION = @extschema@.snii_query_ne,
+	COMMUTATOR = OPERATOR(@extschema@.<>),
+	NEGATOR = OPERATOR(@extschema@.=),
+	RESTRICT = neqsel, JOIN = neqjoinsel
+);
+COMMENT ON OPERATOR @extschema@.<> (@extschema@.sniiquery, @extschema@.sniiquery) IS
+	'do the queries differ?';
+
+-- Constructors: the first argument names the analyzer.
+
+CREATE FUNCTION @extschema@.snii_any(analyzer text, query text) RETURNS @extschema@.sniiquery
+	AS 'MODULE_PATHNAME', 'snii_any'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.snii_any(analyzer text, query text) IS
+	'query for any of the terms of a text';
+
+CREATE FUNCTION @extschema@.snii_all(analyzer text, query text) RETURNS @extschema@.sniiquery
+	AS 'MODULE_PATHNAME', 'snii_all'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.snii_all(analyzer text, query text) IS
+	'query for all terms of a text';
+
+CREATE FUNCTION @extschema@.snii_phrase(analyzer text, query text) RETURNS @extschema@.sniiquery
+	AS 'MODULE_PATHNAME', 'snii_phrase'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.snii_phrase(analyzer text, query text) IS
+	'query for a text as a phrase';
+
+CREATE FUNCTION @extschema@.snii_query(analyzer text, query text) RETURNS @extschema@.sniiquery
+	AS 'MODULE_PATHNAME', 'snii_query'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.snii_query(analyzer text, query text) IS
+	'query of the query language; raises an error on bad syntax';
+
+CREATE FUNCTION @extschema@.snii_websearch(analyzer text, query text) RETURNS @extschema@.sniiquery
+	AS 'MODULE_PATHNAME', 'snii_websearch'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.snii_websearch(analyzer text, query text) IS
+	'query of the lenient query language; accepts any text';
+
+CREATE FUNCTION @extschema@.snii_websearch(query text) RETURNS @extschema@.sniiquery
+	AS 'MODULE_PATHNAME', 'snii_websearch_standard'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.snii_websearch(query text) IS
+	'query of the lenient query language, by analyzer standard';
+
+CREATE FUNCTION @extschema@.snii_matchsel(internal, oid, internal, integer) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'snii_matchsel'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.snii_matchsel(internal, oid, internal, integer) IS
+	'restriction selectivity of the search operators';
+
+-- The search operator. All other forms are reduced to it by the planner.
+
+CREATE FUNCTION @extschema@.snii_match(text, @extschema@.sniiquery) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'snii_match'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF COST 50;
+COMMENT ON FUNCTION @extschema@.snii_match(text, @extschema@.sniiquery) IS
+	'does the value match the query?';
+
+CREATE FUNCTION @extschema@.snii_match(bpchar, @extschema@.sniiquery) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'snii_match_bpchar'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF COST 50;
+COMMENT ON FUNCTION @extschema@.snii_match(bpchar, @extschema@.sniiquery) IS
+	'does the value match the query?';
+
+CREATE FUNCTION @extschema@.snii_match(name, @extschema@.sniiquery) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'snii_match_name'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF COST 50;
+COMMENT ON FUNCTION @extschema@.snii_match(name, @extschema@.sniiquery) IS
+	'does the value match the query?';
+
+CREATE OPERATOR @extschema@.@@@ (
+	LEFTARG = text, RIGHTARG = @extschema@.sniiquery,
+	FUNCTION = @extschema@.snii_match,
+	RESTRICT = @extschema@.snii_matchsel, JOIN = contjoinsel
+);
+COMMENT ON OPERATOR @extschema@.@@@ (text, @extschema@.sniiquery) IS
+	'does the value match the query?';
+
+CREATE OPERATOR @extschema@.@@@ (
+	LEFTARG = bpchar, RIGHTARG = @extschema@.sniiquery,
+	FUNCTION = @extschema@.snii_match,
+	RESTRICT = @extschema@.snii_matchsel, JOIN = contjoinsel
+);
+COMMENT ON OPERATOR @extschema@.@@@ (bpchar, @extschema@.sniiquery) IS
+	'does the value match the query?';
+
+CREATE OPERATOR @extschema@.@@@ (
+	LEFTARG = name, RIGHTARG = @extschema@.sniiquery,
+	FUNCTION = @extschema@.snii_match,
+	RESTRICT = @extschema@.snii_matchsel, JOIN = contjoinsel
+);
+COMMENT ON OPERATOR @extschema@.@@@ (name, @extschema@.sniiquery) IS
+	'does the value match the query?';
+
+-- Planner support.
+
+CREATE FUNCTION @extschema@.snii_support_any(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'snii_support_any'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.snii_support_any(internal) IS
+	'planner support of match_any';
+
+CREATE FUNCTION @extschema@.snii_support_all(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'snii_support_all'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.snii_support_all(internal) IS
+	'planner support of match_all';
+
+CREATE FUNCTION @extschema@.snii_support_phrase(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'snii_support_phrase'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.snii_support_phrase(internal) IS
+	'planner support of match_phrase';
+
+CREATE FUNCTION @extschema@.snii_support_web(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'snii_support_web'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.snii_support_web(internal) IS
+	'planner support of match with text';
+
+CREATE FUNCTION @extschema@.snii_support_query(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'snii_support_query'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.snii_support_query(internal) IS
+	'planner support of match with sniiquery';
+
+-- Forms with text on the right: by the analyzer of the left side's index.
+
+CREATE FUNCTION @extschema@.match_any(value text, query text) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'snii_match_any'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE LEAKPROOF COST 50
+	SUPPORT @extschema@.snii_support_any;
+COMMENT ON FUNCTION @extschema@.match_any(value text, query text) IS
+	'does the value have any of the terms of the text?';
+
+CREATE FUNCTION @extschema@.match_all(value text, query text) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'snii_match_all'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE LEAKPROOF COST 50
+	SUPPORT @extschema@.snii_support_all;
+COMMENT ON FUNCTION @extschema@.match_all(value text, query text) IS
+	'does the value have all of the terms of the text?';
+
+CREATE FUNCTION @extschema@.match_phrase(value text, query text) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'snii_match_phrase'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE LEAKPROOF COST 50
+	SUPPORT @extschema@.snii_support_phrase;
+COMMENT ON FUNCTION @extschema@.match_phrase(value text, query text) IS
+	'does the value have the phrase of the text?';
+
+CREATE FUNCTION @extschema@.match(value text, query text) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'snii_match_web'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE LEAKPROOF COST 50
+	SUPPORT @extschema@.snii_support_web;
+COMMENT ON FUNCTION @extschema@.match(value text, query text) IS
+	'does the value match the query, in the lenient query language?';
+
+CREATE FUNCTION @extschema@.match(value bpchar, query text) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'snii_match_web_bpchar'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE LEAKPROOF COST 50
+	SUPPORT @extschema@.snii_support_web;
+COMMENT ON FUNCTION @extschema@.match(value bpchar, query text) IS
+	'does the value match the query, in the lenient query language?';
+
+CREATE FUNCTION @extschema@.match(value name, query text) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'snii_match_web_name'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE LEAKPROOF COST 50
+	SUPPORT @extschema@.snii_support_web;
+COMMENT ON FUNCTION @extschema@.match(value name, query text) IS
+	'does the value match the query, in the lenient query language?';
+
+CREATE FUNCTION @extschema@.match(value text, query @extschema@.sniiquery) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'snii_match'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF COST 50
+	SUPPORT @extschema@.snii_support_query;
+COMMENT ON FUNCTION @extschema@.match(value text, query @extschema@.sniiquery) IS
+	'does the value match the query?';
+
+CREATE FUNCTION @extschema@.match(value bpchar, query @extschema@.sniiquery) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'snii_match_bpchar'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF COST 50
+	SUPPORT @extschema@.snii_support_query;
+COMMENT ON FUNCTION @extschema@.match(value bpchar, query @extschema@.sniiquery) IS
+	'does the value match the query?';
+
+CREATE FUNCTION @extschema@.match(value name, query @extschema@.sniiquery) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'snii_match_name'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF COST 50
+	SUPPORT @extschema@.snii_support_query;
+COMMENT ON FUNCTION @extschema@.match(value name, query @extschema@.sniiquery) IS
+	'does the value match the query?';
+
+CREATE OPERATOR @extschema@.||| (
+	LEFTARG = text, RIGHTARG = text,
+	FUNCTION = @extschema@.match_any,
+	RESTRICT = @extschema@.snii_matchsel, JOIN = contjoinsel
+);
+COMMENT ON OPERATOR @extschema@.||| (text, text) IS
+	'does the value have any of the terms of the text?';
+
+CREATE OPERATOR @extschema@.&&& (
+	LEFTARG = text, RIGHTARG = text,
+	FUNCTION = @extschema@.match_all,
+	RESTRICT = @extschema@.snii_matchsel, JOIN = contjoinsel
+);
+COMMENT ON OPERATOR @extschema@.&&& (text, text) IS
+	'does the value have all of the terms of the text?';
+
+CREATE OPERATOR @extschema@.### (
+	LEFTARG = text, RIGHTARG = text,
+	FUNCTION = @extschema@.match_phrase,
+	RESTRICT = @extschema@.snii_matchsel, JOIN = contjoinsel
+);
+COMMENT ON OPERATOR @extschema@.### (text, text) IS
+	'does the value have the phrase of the text?';
+
+CREATE OPERATOR @extschema@.@@@ (
+	LEFTARG = text, RIGHTARG = text,
+	FUNCTION = @extschema@.match,
+	RESTRICT = @extschema@.snii_matchsel, JOIN = contjoinsel
+);
+COMMENT ON OPERATOR @extschema@.@@@ (text, text) IS
+	'does the value match the query, in the lenient query language?';
+
+CREATE OPERATOR @extschema@.@@@ (
+	LEFTARG = bpchar, RIGHTARG = text,
+	FUNCTION = @extschema@.match,
+	RESTRICT = @extschema@.snii_matchsel, JOIN = contjoinsel
+);
+COMMENT ON OPERATOR @extschema@.@@@ (bpchar, text) IS
+	'does the value match the query, in the lenient query language?';
+
+CREATE OPERATOR @extschema@.@@@ (
+	LEFTARG = name, RIGHTARG = text,
+	FUNCTION = @extschema@.match,
+	RESTRICT = @extschema@.snii_matchsel, JOIN = contjoinsel
+);
+COMMENT ON OPERATOR @extschema@.@@@ (name, text) IS
+	'does the value match the query, in the lenient query language?';

@@ -15,6 +15,10 @@
 #include "access/xloginsert.h"
 #include "catalog/catalog.h"
 #include "commands/vacuum.h"
+#if PG_VERSION_NUM >= 160000
+#include "nodes/miscnodes.h"
+#include "varatt.h"
+#endif
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/smgr.h"
@@ -109,5 +113,42 @@ snii_compat_log_page_reuse(Relation rel, bool is_catalog_rel, BlockNumber blk,
 	XLogRegisterData((char *) &xlrec, SizeOfBtreeReusePage);
 	XLogInsert(RM_BTREE_ID, XLOG_BTREE_REUSE_PAGE);
 }
+
+/*
+ * Errors of input functions: soft if the caller asked for it, from 16 on.
+ * SNII_SOFT_ERROR ends the calling function, whose result it is given.
+ */
+#if PG_VERSION_NUM >= 160000
+#define SNII_ERROR_CONTEXT(fcinfo)	((fcinfo)->context)
+#define SNII_SOFT_ERROR(escontext, result, ...) \
+	ereturn(escontext, result, __VA_ARGS__)
+#else
+#define SNII_ERROR_CONTEXT(fcinfo)	NULL
+#define SNII_SOFT_ERROR(escontext, result, ...) \
+	do { \
+		(void) (escontext); \
+		ereport(ERROR, __VA_ARGS__); \
+		return (result); \
+	} while (0)
+#endif
+
+/* Make a Var comparable with that of an index expression. */
+#if PG_VERSION_NUM >= 180000
+#define SNII_CLEAR_VAR(var) \
+	((var)->varnullingrels = NULL, \
+	 (var)->varreturningtype = VAR_RETURNING_DEFAULT)
+#elif PG_VERSION_NUM >= 160000
+#define SNII_CLEAR_VAR(var)	((var)->varnullingrels = NULL)
+#else
+#define SNII_CLEAR_VAR(var)	((void) 0)
+#endif
+
+/* The expressions of an RTE_GROUP, which exists from 18 on, or NULL. */
+#if PG_VERSION_NUM >= 180000
+#define SNII_GROUP_EXPRESSIONS(rte) \
+	((rte)->rtekind == RTE_GROUP ? (rte)->groupexprs : NULL)
+#else
+#define SNII_GROUP_EXPRESSIONS(rte)	((List *) NULL)
+#endif
 
 #endif							/* SNII_COMPAT_H */
