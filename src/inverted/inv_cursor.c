@@ -269,7 +269,7 @@ static void
 read_super(Cursor *c, Super *s)
 {
 	uint64		table_end = c->term.docs + c->term.docs_len +
-		c->term.table_len;
+	c->term.table_len;
 	uint64		len = Min(SNII_INV_ROW_MAX, table_end - s->next_row);
 	const uint8 *start = NULL;
 	const uint8 *p = NULL;

@@ -373,7 +373,7 @@ snii_inv_decode_node_key(const SniiInvNode *node, int i, const uint8 **key,
 	uint32		start = node_offset(node, i);
 	uint32		end = node_offset(node, i + 1);
 	uint32		first = sizeof(SniiInvIndexHeader) +
-		node->nchildren * sizeof(uint16);
+	node->nchildren * sizeof(uint16);
 
 	if (start < first || end < start || end > node->len ||
 		end - start > SNII_INV_KEY_MAX)
