@@ -32,6 +32,9 @@
 
 #define CACHE_SLOTS		4096	/* a power of two */
 
+/* Bytes between two looks at pending interrupts. */
+#define INTERRUPT_BYTES	65536
+
 /* Bytes that a run has room for at first. */
 #define RUN_ROOM		8192
 
@@ -186,6 +189,7 @@ cut_run(SniiTextOutput *out, Run *run, const uint8 *input, size_t from,
 	size_t		cut = 0;
 	size_t		cut_used = 0;
 
+	CHECK_FOR_INTERRUPTS();
 	run->used = 0;
 	enlarge_run(run);
 	while (at < len && !snii_ascii_space(input[at]) &&
@@ -289,6 +293,8 @@ snii_text_convert_whole(const uint8 *input, size_t len, uint8 **converted)
 	{
 		uint32		added;
 
+		if (unlikely(at % INTERRUPT_BYTES == 0))
+			CHECK_FOR_INTERRUPTS();
 		if (used + TARGET_MAX > size)
 		{
 			size += size / 2 + TARGET_MAX;

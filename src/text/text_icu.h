@@ -15,7 +15,6 @@ extern void snii_text_icu_words(UBreakIterator **words, const UChar *input,
 								int32 len);
 extern int32 snii_text_icu_fold(UChar32 cp, UChar32 *folded, int32 room);
 extern const char *snii_text_icu_version(void);
-extern void snii_text_icu_error(const char *action, UErrorCode status)
-			pg_attribute_noreturn();
+extern void snii_text_icu_error(const char *action, UErrorCode status);
 
 #endif							/* SNII_TEXT_ICU_H */

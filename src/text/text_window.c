@@ -165,6 +165,8 @@ snii_text_window_words(SniiTextOutput *out, const uint8 *start,
 	int32		from = 0;
 	int32		to;
 
+	/* text of emoji alone is slow and has no tokens */
+	CHECK_FOR_INTERRUPTS();
 	snii_text_window_trim();
 	count = prepare_window(start, end, &open);
 	while ((to = ubrk_next(words)) != UBRK_DONE)

@@ -21,6 +21,7 @@
 #include <unicode/utf16.h>
 
 #include "common/pg_prng.h"
+#include "compat.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "lib/stringinfo.h"
