@@ -36,11 +36,13 @@
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
 #include "compat.h"
+#include "lsm/lsm_kind.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
+#include "storage/storage_meta.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -244,19 +246,58 @@ option_analyzer(Oid index)
 	return analyzer;
 }
 
+/* The analyzer that the meta page has for a column of a built index. */
+static const SniiAnalyzer *
+meta_analyzer(Relation index, int column)
+{
+	const SniiAnalyzer *analyzer;
+	SniiMetaPage meta;
+
+	snii_storage_meta_read(index, &meta);
+	if (meta.kind != SNII_KIND_INVERTED || column >= meta.ncolumns ||
+		meta.column_analyzer[column] == 0)
+		return NULL;
+	analyzer = snii_text_analyzer_by_id(meta.column_analyzer[column]);
+	if (analyzer == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("index \"%s\" uses analyzer %d, which this version "
+						"does not have", RelationGetRelationName(index),
+						meta.column_analyzer[column]),
+				 errhint("Update the library, or REINDEX the index.")));
+	return analyzer;
+}
+
+/* Can the pages of the index be read? */
+static bool
+has_pages(Relation index)
+{
+	if (index->rd_rel->relkind != RELKIND_INDEX)
+		return false;
+	return RelationIsPermanent(index) || !RecoveryInProgress();
+}
+
 /*
  * The analyzer of a column (0-based) of a snii index; NULL if that is no
  * column of text to search in.
+ *
+ * The meta page knows what the index contains; its options are what the next
+ * REINDEX will use.  An index of a partitioned table has options only, which
+ * cannot be changed, and a table that is not logged has no pages on a
+ * standby, where it cannot be queried either.
  */
 const SniiAnalyzer *
 snii_query_index_analyzer(Relation index, int column)
 {
 	Oid			type = index->rd_opcintype[column];
-	const char *name = opclass_name(index, column);
+	const char *name;
 	const SniiAnalyzer *analyzer;
 
 	if (type != TEXTOID && type != BPCHAROID && type != NAMEOID)
 		return NULL;
+	if (has_pages(index))
+		return meta_analyzer(index, column);
+	name = opclass_name(index, column);
 	if (strcmp(name, "text_key_ops") == 0)
 		return NULL;
 	if (strcmp(name, "text_keyword_ops") == 0)
@@ -274,8 +315,8 @@ static int
 find_index_column(Relation index, Node *expr)
 {
 	Form_pg_index form = index->rd_index;
-	ListCell   *next = list_head(RelationGetIndexExpressions(index));
 	List	   *expressions = RelationGetIndexExpressions(index);
+	ListCell   *next = list_head(expressions);
 
 	for (int i = 0; i < form->indnkeyatts; i++)
 	{
@@ -490,8 +531,10 @@ resolve_entry(Scope *scope, const RangeTblEntry *rte, Node *expr,
 									   column);
 		case RTE_VALUES:
 			foreach(lc, rte->values_lists)
+			{
 				if (resolve_expressions(scope, lfirst(lc), expr, column))
-				return true;
+					return true;
+			}
 			return false;
 		default:
 			if (SNII_GROUP_EXPRESSIONS(rte) != NIL)
