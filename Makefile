@@ -19,8 +19,7 @@ OBJS = $(SNII_SOURCES:.c=.o)
 
 PG_CPPFLAGS = -I$(srcdir)/src
 PG_CFLAGS = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare \
-	-Wno-missing-field-initializers -Wvla -Wwrite-strings \
-	-Wstrict-prototypes -Wold-style-definition
+	-Wno-missing-field-initializers -Wvla -Wwrite-strings
 ifdef WERROR
 PG_CFLAGS += -Werror
 endif
