@@ -189,7 +189,7 @@ void
 snii_inv_column_writer_finish(SniiInvColumnWriter *cw, SniiInvHead *head)
 {
 	uint64		dirbytes = (cw->ndocs + SNII_INV_GROUP - 1) /
-		SNII_INV_GROUP * sizeof(uint64);
+	SNII_INV_GROUP * sizeof(uint64);
 
 	if (cw->ndocs % SNII_INV_GROUP != 0)
 		flush_groups(cw, cw->ndocs % SNII_INV_GROUP);

@@ -118,7 +118,7 @@ flush_node(SniiInvDictWriter *dw)
 {
 	IndexNode  *node = &dw->node;
 	uint32		head = sizeof(SniiInvIndexHeader) +
-		node->nchildren * sizeof(uint16);
+	node->nchildren * sizeof(uint16);
 	uint8		page[SNII_PAGE_PAYLOAD];
 	SniiInvIndexHeader header;
 
@@ -249,7 +249,7 @@ static void
 begin_block(SniiInvDictWriter *dw, const SniiInvEntry *e)
 {
 	bool		refers = e->form == SNII_INV_SLIM ||
-		e->form == SNII_INV_WINDOWED;
+	e->form == SNII_INV_WINDOWED;
 	uint32		len = 0;
 
 	if (dw->dict_pages > 0)
@@ -361,7 +361,7 @@ snii_inv_dict_writer_entry(SniiInvDictWriter *dw, const SniiInvEntry *e)
 	if (fits)
 	{
 		uint32		anchors = dw->nanchors +
-			(dw->nentries % SNII_INV_ANCHOR == 0 ? 1 : 0);
+		(dw->nentries % SNII_INV_ANCHOR == 0 ? 1 : 0);
 
 		len = put_entry(dw, buf, e);
 		fits = dw->used + len + anchors * sizeof(uint16) <=

@@ -73,6 +73,9 @@
 #define KEYS_LIMIT \
 	((uint32) (UINT64CONST(0x100000000) >> (BLOCK_SHIFT - UNIT_SHIFT)))
 
+/* Smaller budgets would make runs of a few tokens. */
+#define BUDGET_MIN		((Size) 256 * 1024)
+
 #define TABLE_MIN_BITS	10
 #define TABLE_MAX_BITS	32
 
@@ -301,7 +304,7 @@ begin_empty(SniiSpimi *s)
 
 /*
  * Create a buffer, in a context of its own under the current one, that asks
- * for a spill at that many bytes.  hook may be NULL.
+ * for a spill at that many bytes, or at BUDGET_MIN.  hook may be NULL.
  */
 SniiSpimi *
 snii_inv_spimi_create(Size budget, const SniiMemoryHook *hook)
@@ -314,7 +317,7 @@ snii_inv_spimi_create(Size budget, const SniiMemoryHook *hook)
 	s->own = own;
 	s->context = AllocSetContextCreate(own, "snii term buffer blocks",
 									   ALLOCSET_DEFAULT_SIZES);
-	s->budget = budget;
+	s->budget = Max(budget, BUDGET_MIN);
 	if (hook != NULL)
 		s->hook = *hook;
 	begin_empty(s);

@@ -269,9 +269,9 @@ flush_super(SniiInvWriter *iw)
 	SuperBlock *super = &iw->super;
 	uint8		head[SNII_VARINT32_MAX];
 	int			head_len = snii_codec_put_varint32(head, super->rows_len) -
-		head;
+	head;
 	uint64		len = (uint64) head_len + super->rows_len +
-		super->windows_len;
+	super->windows_len;
 
 	snii_storage_append(iw->w, SNII_INV_STREAM_DOCS, head, head_len);
 	snii_storage_append(iw->w, SNII_INV_STREAM_DOCS, super->rows,

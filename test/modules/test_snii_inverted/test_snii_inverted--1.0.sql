@@ -1,0 +1,26 @@
+\echo Use "CREATE EXTENSION test_snii_inverted" to load this file. \quit
+
+-- Write a segment of random documents into a table's file, read it back and
+-- compare with a list of its tokens.  Raises at the first difference.
+CREATE FUNCTION test_inv_write(rel regclass, seed bigint, ndocs int,
+	max_tokens int, vocabulary int, budget bigint, records bool,
+	OUT documents bigint, OUT tokens bigint, OUT runs int, OUT terms bigint,
+	OUT peak bigint, OUT forms int[], OUT checksum bigint)
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+
+-- Encode random records and decode them, whole, cut and with flipped bits;
+-- returns the number of tokens.
+CREATE FUNCTION test_inv_record(seed bigint, rounds int) RETURNS bigint
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+
+-- Misuse of the writer; raises what the writer does.
+CREATE FUNCTION test_inv_misuse(rel regclass, what text) RETURNS void
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+
+-- Build from a text column of a table; times in milliseconds.
+CREATE FUNCTION test_inv_bench(rel regclass, source regclass, attno int,
+	budget bigint, OUT tokens bigint, OUT terms bigint, OUT runs int,
+	OUT spilled bigint, OUT peak bigint, OUT scan_ms float8,
+	OUT analyze_ms float8, OUT buffer_ms float8, OUT write_ms float8,
+	OUT megabytes float8)
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
