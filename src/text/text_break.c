@@ -12,7 +12,7 @@
  *	- table_word() for a segment of letters, numbers, joiners, marks and the
  *	  characters that join them, in any script without a dictionary;
  *	- text_window.c, that is ICU, for the rest: Han, Kana, Thai, Lao, Khmer,
- *	  Burmese, and whatever has a ZERO WIDTH JOINER in it.
+ *	  Burmese, flags, and whatever has a ZERO WIDTH JOINER in it.
  *
  * All three give the same boundaries.  They rest on two properties of the
  * rules, which the tests check against ICU on whole texts:

@@ -106,6 +106,7 @@ needs_icu(UChar32 cp)
 	int			property = u_getIntPropertyValue(cp, UCHAR_WORD_BREAK);
 
 	return property == U_WB_ZWJ || property == U_WB_KATAKANA ||
+		property == U_WB_REGIONAL_INDICATOR ||
 		script == USCRIPT_HAN || script == USCRIPT_HIRAGANA ||
 		u_hasBinaryProperty(cp, UCHAR_IDEOGRAPHIC) ||
 		u_getIntPropertyValue(cp, UCHAR_LINE_BREAK) == U_LB_COMPLEX_CONTEXT;

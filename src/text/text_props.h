@@ -23,7 +23,7 @@ typedef enum SniiWordClass
 	SNII_WORD_SQUOTE,
 	SNII_WORD_DQUOTE,
 	SNII_WORD_EXTEND,			/* Extend and Format */
-	SNII_WORD_ICU,				/* ZWJ and what needs a dictionary */
+	SNII_WORD_ICU,				/* ZWJ, flags, what needs a dictionary */
 	/* from here on: what may begin a word */
 	SNII_WORD_LETTER,
 	SNII_WORD_HEBREW,

@@ -361,9 +361,14 @@ static void
 random_joining(StringInfo input, pg_prng_state *state)
 {
 	uint32		chars = random_below(state, RANDOM_CHARS / 4);
+	uint32		kinds = 2 + random_below(state, 8);
+	uint32		kind[10];
 
+	/* few kinds, so that they meet in all orders */
+	for (uint32 i = 0; i < kinds; i++)
+		kind[i] = joining[random_below(state, lengthof(joining))];
 	while (chars-- > 0)
-		append_char(input, joining[random_below(state, lengthof(joining))]);
+		append_char(input, kind[random_below(state, kinds)]);
 }
 
 /* Valid text with bytes changed, cut off or inserted. */
@@ -412,11 +417,13 @@ test_text_random(PG_FUNCTION_ARGS)
 		else
 			elog(ERROR, "unknown kind of text \"%s\"", kind);
 
-		/* of exactly its size, so that valgrind sees reads beyond it */
-		exact = palloc(Max(input.len, 1));
+		/* a block of exactly its size: valgrind sees reads beyond it */
+		exact = malloc(Max(input.len, 1));
+		if (exact == NULL)
+			elog(ERROR, "out of memory");
 		memcpy(exact, input.data, input.len);
 		tokens += check_text((uint8 *) exact, input.len);
-		pfree(exact);
+		free(exact);
 	}
 	PG_RETURN_INT64(tokens);
 }
@@ -447,7 +454,8 @@ test_text_every_character(PG_FUNCTION_ARGS)
 	static const char *const contexts[][2] = {
 		{"", ""}, {"a", "a"}, {"1", "1"}, {"_", "_"}, {"a", "1"},
 		{"\xD7\x90", "\xD7\x90"}, {"\xEA\xB0\x80", "\xEA\xB0\x80"},
-		{"\xCC\x81", "\xCC\x81"}, {"a.", ".a"}, {"!", "\xCC\x81" "b"}
+		{"\xCC\x81", "\xCC\x81"}, {"a.", ".a"}, {"!", "\xCC\x81" "b"},
+		{"!", "\xE2\x80\x8D\xE2\x93\x82"}
 	};
 	int64		tokens = 0;
 	StringInfoData input;

@@ -18,6 +18,10 @@ FROM unnest(ARRAY['ascii', 'joining', 'mixed', 'invalid']) kind;
 -- every code point in several contexts
 SELECT test_text_every_character() > 10000000 AS enough;
 
+-- two flags' halves are one segment, here a word for its circled letter
+SELECT test_text_document(E'\U0001F1E9\U0001F1EA\u200d\u24C2'),
+	test_text_document(E'a\U0001F1E9\U0001F1EA\U0001F1E9\u200d\u24C2');
+
 -- Unicode's own test, apart and in one text
 CREATE TABLE word_break (id int, s text);
 \copy word_break FROM '../../data/unicode/word_break.tsv'
@@ -35,6 +39,14 @@ SELECT test_text_document(repeat('aB', 10000)),
 	test_text_document(repeat(E'\u3042。', 10000)),
 	test_text_document(repeat(E'\u0301', 10000)),
 	test_text_document(repeat(E'a\u0301''', 10000));
+
+-- words that begin in one window and end in another, behind a dictionary's
+SELECT test_text_document(E'\u3042' || repeat('é', 10000)),
+	test_text_document(E'\u3042' || repeat('𝐀', 10000)),
+	test_text_document(E'\u3042,' || repeat('a', 10000) || E'\u200d' || repeat('b', 10000));
+
+-- folding that makes a token three times as long
+SELECT test_text_document(repeat('ΰ', 100000));
 
 -- Texts beyond a window without a safe place: only order and independence of
 -- what is before them can be checked.
