@@ -362,15 +362,14 @@ add_condition(Group *g, const SniiCondition *condition)
 }
 
 /*
- * Iterator over the documents of a segment that meet all conditions and are
- * not marked dead; NULL if there are none.  marks: a bit for each document,
- * of which ndead are set; may be NULL if ndead is 0.  Everything lives in the
- * current memory context, which the caller resets after closing the
- * iterator; marks and trees stay the caller's.
+ * Iterator over the documents of a segment that meet all conditions, without
+ * those of "dead" (may be NULL); NULL if there are none.  Takes "dead" over.
+ * Everything lives in the current memory context, which the caller resets
+ * after closing the iterator; trees stay the caller's.
  */
 SniiIter *
 snii_query_compile(SniiInvSegment *seg, const SniiCondition *conditions,
-				   int n, const uint8 *marks, uint64 ndead)
+				   int n, SniiIter *dead)
 {
 	uint32		ndocs = segment_ndocs(seg);
 	Group		g;
@@ -380,14 +379,16 @@ snii_query_compile(SniiInvSegment *seg, const SniiCondition *conditions,
 	for (int i = 0; i < n; i++)
 	{
 		if (!add_condition(&g, &conditions[i]))
+		{
+			if (dead != NULL)
+				snii_query_iter_close(dead);
 			return NULL;
+		}
 	}
 	if (g.npos == 0)
 		g.pos[g.npos++] = snii_query_iter_set(NULL, true, ndocs, ndocs);
 	part = group_finish(&g);
-	if (ndead > 0)
-		part.it = snii_query_and_not(part.it,
-									 snii_query_iter_set(marks, false, ndocs,
-														 (double) ndead));
+	if (dead != NULL)
+		part.it = snii_query_and_not(part.it, dead);
 	return part.it;
 }

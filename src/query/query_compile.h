@@ -28,6 +28,6 @@ typedef struct SniiCondition
 
 extern SniiIter *snii_query_compile(SniiInvSegment *seg,
 									const SniiCondition *conditions, int n,
-									const uint8 *marks, uint64 ndead);
+									SniiIter *dead);
 
 #endif							/* SNII_QUERY_COMPILE_H */

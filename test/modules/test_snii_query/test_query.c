@@ -342,8 +342,11 @@ check(Test *t, bool right, const char *way, int64 doc)
 static SniiIter *
 compile(Test *t)
 {
-	return snii_query_compile(t->seg, t->conditions, t->nconditions,
-							  t->ndead > 0 ? t->marks : NULL, t->ndead);
+	SniiIter   *dead = NULL;
+
+	if (t->ndead > 0)
+		dead = snii_query_iter_set(t->marks, false, t->ndocs, t->ndead);
+	return snii_query_compile(t->seg, t->conditions, t->nconditions, dead);
 }
 
 /* Read with steps, seeks and batches as the bits of "ways" allow. */
@@ -564,7 +567,7 @@ test_query_lookups(PG_FUNCTION_ARGS)
 
 		tree->children[i] = make_word(!null && DatumGetBool(present) ? 0 : 1);
 	}
-	it = snii_query_compile(seg, &condition, 1, NULL, 0);
+	it = snii_query_compile(seg, &condition, 1, NULL);
 	if (it != NULL)
 		snii_query_iter_close(it);
 	if (test_query_counters.terms != 0 || test_query_counters.cursors != 0)
@@ -595,7 +598,7 @@ test_query_nested(PG_FUNCTION_ARGS)
 		tree = node;
 	}
 	condition.tree = tree;
-	it = snii_query_compile(seg, &condition, 1, NULL, 0);
+	it = snii_query_compile(seg, &condition, 1, NULL);
 	while (it != NULL && snii_query_iter_next_match(it) != SNII_ITER_END)
 		n++;
 	if (it != NULL)
