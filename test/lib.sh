@@ -246,9 +246,9 @@ build_and_install()
 		as_user find "$WORK/src" -name '*.o' -delete
 	fi
 	printf '%s\n' "$flags" >"$WORK/flags"
-	as_user make -j"$(nproc)" -C "$WORK/src" PG_CONFIG="$PG_CONFIG" with_llvm=no \
+	as_user make -s -j"$(nproc)" -C "$WORK/src" PG_CONFIG="$PG_CONFIG" with_llvm=no \
 		"$@" all >"$WORK/out/build.log" 2>&1 &&
-		as_user make -C "$WORK/src" PG_CONFIG="$PG_CONFIG" with_llvm=no "$@" \
+		as_user make -s -C "$WORK/src" PG_CONFIG="$PG_CONFIG" with_llvm=no "$@" \
 			install >>"$WORK/out/build.log" 2>&1
 }
 

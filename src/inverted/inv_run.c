@@ -37,6 +37,7 @@
  */
 #include "postgres.h"
 
+#include "compat.h"
 #include <zstd.h>
 
 #include "miscadmin.h"
@@ -349,7 +350,8 @@ snii_inv_spool_spill(SniiInvSpool *spool, SniiSpimi *s)
 
 /* ---------------- reading ---------------- */
 
-pg_attribute_noreturn()
+SNII_NORETURN_PRE static void damaged(void) SNII_NORETURN_POST;
+
 static void
 damaged(void)
 {

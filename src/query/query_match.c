@@ -16,6 +16,7 @@
  */
 #include "postgres.h"
 
+#include "compat.h"
 #include "query/query_match.h"
 
 #include "common/hashfn.h"
