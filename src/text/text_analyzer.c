@@ -172,8 +172,11 @@ snii_text_analyze(const SniiAnalyzer *analyzer, const char *input, size_t len,
 				  SniiTokenSink sink, void *arg)
 {
 	const uint8 *bytes = (const uint8 *) input;
-	SniiTextOutput out = {.sink = sink, .arg = arg, .input = bytes};
+	SniiTextOutput out = {0};
 
+	out.sink = sink;
+	out.arg = arg;
+	out.input = bytes;
 	snii_text_buffer_trim();
 	if (analyzer->cutter == NULL)
 		whole_text(&out, bytes, len);

@@ -331,8 +331,11 @@ static uint64
 hash_of_words(const uint8 *input, size_t len, bool use)
 {
 	uint64		hash = 0;
-	SniiTextOutput out = {.sink = hash_offsets, .arg = &hash, .input = input};
+	SniiTextOutput out = {0};
 
+	out.sink = hash_offsets;
+	out.arg = &hash;
+	out.input = input;
 	tables_used = use;
 	set_byte_flags();
 	break_words(&out, input, len);

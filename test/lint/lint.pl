@@ -47,7 +47,7 @@ my @INDENT_OPTIONS = qw(-bad -bap -bbb -bc -bl -cli1 -cp33 -cdb -nce -d0 -di12
 # typedefs there but spoil ordinary variables of the same name.
 my @MORE_TYPEDEFS = qw(bool size_t ssize_t off_t time_t FILE va_list int8_t
   int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t uintptr_t intptr_t
-  UChar UChar32 UErrorCode UBool ZSTD_CCtx ZSTD_DCtx);
+  UBreakIterator UCaseMap UChar UChar32 UErrorCode UBool ZSTD_CCtx ZSTD_DCtx);
 my %NO_TYPEDEF = map { $_ => 1 } qw(ANY FD_SET U abs allocfunc boolean date digit
   ilist interval iterator other pointer printfunc reference string timestamp type
   wrap);

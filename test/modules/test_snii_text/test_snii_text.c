@@ -237,10 +237,12 @@ compare(void *arg, const char *bytes, uint32 len, uint32 position,
 static uint32
 check_analyzer(const char *name, const uint8 *input, size_t len)
 {
-	Reference	ref = {.input = input, .len = len};
+	Reference	ref = {0};
 	uint32		found;
 
 	open_reference();
+	ref.input = input;
+	ref.len = len;
 	ref.fold = strcmp(name, "standard") == 0;
 	ref.tokens = palloc_extended((len + 1) * sizeof(Expected),
 								 MCXT_ALLOC_HUGE);
