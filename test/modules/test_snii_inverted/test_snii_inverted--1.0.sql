@@ -24,3 +24,18 @@ CREATE FUNCTION test_inv_bench(rel regclass, source regclass, attno int,
 	OUT analyze_ms float8, OUT buffer_ms float8, OUT write_ms float8,
 	OUT megabytes float8)
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+
+-- Read a segment of random postings and compare; says what was in it.
+CREATE FUNCTION test_inv_read(rel regclass, seed bigint, ndocs int,
+	nterms int, filter bool) RETURNS text
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+
+-- Merge pieces of random postings with dead documents and compare.
+CREATE FUNCTION test_inv_merge(rel regclass, seed bigint, ndocs int,
+	nterms int, npieces int) RETURNS text
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+
+-- Damage pages of a segment, one after the other, and read them.
+CREATE FUNCTION test_inv_corrupt(rel regclass, seed bigint, ndocs int,
+	nterms int, rounds int) RETURNS bool
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT;

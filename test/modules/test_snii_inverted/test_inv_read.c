@@ -1,0 +1,426 @@
+/*-------------------------------------------------------------------------
+ *
+ * test_inv_read.c
+ *	  Reading, merging and checking segments against a corpus in memory; and
+ *	  what they do with bytes that have changed.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+
+#include "inverted/inv_check.h"
+#include "inverted/inv_kind.h"
+#include "inverted/inv_merge.h"
+#include "storage/storage_alloc.h"
+#include "test_inv_corpus.h"
+
+PG_FUNCTION_INFO_V1(test_inv_read);
+PG_FUNCTION_INFO_V1(test_inv_merge);
+PG_FUNCTION_INFO_V1(test_inv_corrupt);
+
+/* Most memory that reading a damaged small segment may take. */
+#define CORRUPT_MEMORY	((Size) 64 << 20)
+
+/* ---------------- reading ---------------- */
+
+/* SniiTidSink: TIDs come in order, each once. */
+typedef struct TidCheck
+{
+	const Corpus *corpus;
+	uint64		next;
+} TidCheck;
+
+static void
+check_tids(void *arg, uint64 first, const ItemPointerData *tids, int n)
+{
+	TidCheck   *check = arg;
+
+	CHECK(first == check->next, "TIDs at " UINT64_FORMAT, first);
+	for (int i = 0; i < n; i++)
+		CHECK(ItemPointerEquals((ItemPointer) &tids[i],
+								&check->corpus->tids[first + i]), "TID");
+	check->next += n;
+}
+
+/* Everything that must hold of a sound segment. */
+static void
+examine(Relation rel, SniiObject *object, const Corpus *c,
+		const uint8 *dead, pg_prng_state *prng)
+{
+	TidCheck	check = {.corpus = c};
+
+	test_inv_compare(object, c, prng);
+	snii_inv_kind_check_segment(rel, object, c->ndocs, dead);
+	snii_inv_kind_tids(rel, object, c->ndocs, check_tids, &check);
+	CHECK(check.next == c->ndocs, UINT64_FORMAT " TIDs", check.next);
+}
+
+/* How many terms have each form. */
+static char *
+describe(SniiObject *object, const Corpus *c)
+{
+	SniiInvSegment *seg = snii_inv_open(object, c->ndocs);
+	SniiInvDict *dict = snii_inv_dict_begin(seg);
+	uint8		key[SNII_INV_KEY_MAX];
+	uint32		keylen;
+	SniiInvTerm term;
+	int			forms[4] = {0};
+	char	   *result;
+
+	while (snii_inv_dict_next(dict, key, &keylen, &term))
+		forms[term.form]++;
+	result = psprintf(UINT64_FORMAT " terms (%d single, %d inline, %d slim, "
+					  "%d windowed), " UINT64_FORMAT " postings, "
+					  UINT64_FORMAT " positions, %d levels",
+					  c->nterms, forms[0], forms[1], forms[2], forms[3],
+					  c->npostings, c->npositions,
+					  snii_inv_head(seg)->index_levels);
+	snii_inv_dict_end(dict);
+	snii_inv_close(seg);
+	return result;
+}
+
+/*
+ * test_inv_read(rel, seed, ndocs, nterms, filter): a segment of a random
+ * corpus says what the corpus says.  Returns its sizes.
+ */
+Datum
+test_inv_read(PG_FUNCTION_ARGS)
+{
+	Relation	rel = test_inv_open(PG_GETARG_OID(0), CORPUS_COLUMNS,
+									test_inv_analyzers);
+	pg_prng_state prng;
+	Corpus	   *corpus;
+	SniiObject *object;
+	char	   *result;
+
+	pg_prng_seed(&prng, PG_GETARG_INT64(1));
+	corpus = test_inv_corpus(&prng, PG_GETARG_INT32(2), PG_GETARG_INT32(3));
+	object = test_inv_corpus_write(rel, corpus, NULL, PG_GETARG_BOOL(4));
+	examine(rel, object, corpus, NULL, &prng);
+	result = describe(object, corpus);
+	test_inv_close(rel);
+	PG_RETURN_TEXT_P(cstring_to_text(result));
+}
+
+/* ---------------- merging ---------------- */
+
+/* Bits of dead documents: none, some, or all of a stretch. */
+static uint8 *
+random_marks(pg_prng_state *prng, uint64 ndocs, uint64 *ndead)
+{
+	uint8	   *bits = palloc0(ndocs / 8 + 8);
+	uint32		style = pg_prng_uint64_range(prng, 0, 3);
+
+	*ndead = 0;
+	for (uint64 i = 0; i < ndocs; i++)
+	{
+		bool		dead;
+
+		dead = style == 0 ? false :
+			style == 1 ? pg_prng_uint64_range(prng, 0, 2) == 0 :
+			style == 2 ? pg_prng_uint64_range(prng, 0, 500) == 0 :
+			i < ndocs / 2;
+		if (dead)
+		{
+			bits[i / 8] |= 1 << (i % 8);
+			(*ndead)++;
+		}
+	}
+	return bits;
+}
+
+/* Write one piece, with marks, and note its dead documents for the whole. */
+static void
+write_piece(Relation rel, pg_prng_state *prng, const Corpus *whole,
+			uint64 from, uint64 to, uint8 *dead, SniiMergeInput *input)
+{
+	Corpus	   *part = test_inv_corpus_part(whole, from, to, NULL);
+
+	input->ndocs = to - from;
+	input->marks = random_marks(prng, input->ndocs, &input->ndead);
+	for (uint64 i = from; i < to; i++)
+	{
+		if ((input->marks[(i - from) / 8] >> ((i - from) % 8)) & 1)
+			dead[i / 8] |= 1 << (i % 8);
+	}
+	input->object = test_inv_corpus_write(rel, part, input->marks,
+										  pg_prng_uint64_range(prng, 0, 3) != 0);
+	examine(rel, input->object, part, input->marks, prng);
+}
+
+/*
+ * test_inv_merge(rel, seed, ndocs, nterms, npieces): merging pieces with
+ * dead documents gives, byte by byte, the segment of the live documents.
+ */
+Datum
+test_inv_merge(PG_FUNCTION_ARGS)
+{
+	Relation	rel = test_inv_open(PG_GETARG_OID(0), CORPUS_COLUMNS,
+									test_inv_analyzers);
+	uint64		ndocs = PG_GETARG_INT32(2);
+	int			npieces = PG_GETARG_INT32(4);
+	uint8	   *dead = palloc0(ndocs / 8 + 8);
+	SniiMergeInput *inputs = palloc0(npieces * sizeof(SniiMergeInput));
+	pg_prng_state prng;
+	Corpus	   *whole;
+	Corpus	   *live;
+	SniiObjectWriter *w;
+	SniiObject *merged;
+	SniiObject *direct;
+	uint64		from = 0;
+	uint64		n;
+
+	pg_prng_seed(&prng, PG_GETARG_INT64(1));
+	whole = test_inv_corpus(&prng, ndocs, PG_GETARG_INT32(3));
+	for (int i = 0; i < npieces; i++)
+	{
+		uint64		to = i == npieces - 1 ? ndocs :
+		pg_prng_uint64_range(&prng, from, ndocs);
+
+		write_piece(rel, &prng, whole, from, to, dead, &inputs[i]);
+		from = to;
+	}
+	live = test_inv_corpus_part(whole, 0, ndocs, dead);
+	w = snii_storage_writer_begin(rel, SNII_SLOT_FLUSH);
+	n = snii_inv_kind_merge(rel, w, inputs, npieces);
+	CHECK(n == live->ndocs, UINT64_FORMAT " documents", n);
+	merged = test_inv_publish(rel, w, n, NULL);
+	direct = test_inv_corpus_write(rel, live, NULL, true);
+	CHECK(test_inv_checksum(merged) == test_inv_checksum(direct),
+		  "merged and written at once");
+	examine(rel, merged, live, NULL, &prng);
+	test_inv_close(rel);
+	PG_RETURN_TEXT_P(cstring_to_text(psprintf(UINT64_FORMAT " of "
+											  UINT64_FORMAT " documents, "
+											  UINT64_FORMAT " of "
+											  UINT64_FORMAT " terms",
+											  live->ndocs, whole->ndocs,
+											  live->nterms, whole->nterms)));
+}
+
+/* ---------------- damage ---------------- */
+
+typedef enum Outcome
+{
+	OUTCOME_SAME,
+	OUTCOME_DIFFERENT,			/* test_inv_fail() */
+	OUTCOME_CORRUPTED			/* ERRCODE_INDEX_CORRUPTED */
+} Outcome;
+
+typedef struct Damage
+{
+	Relation	rel;
+	const Corpus *corpus;
+	uint64		id;
+	BlockNumber list_head;
+	uint64		seed;
+} Damage;
+
+static void
+run_check(const Damage *d, SniiObject *object)
+{
+	snii_inv_kind_check_segment(d->rel, object, d->corpus->ndocs, NULL);
+}
+
+static void
+run_compare(const Damage *d, SniiObject *object)
+{
+	pg_prng_state prng;
+
+	pg_prng_seed(&prng, d->seed);
+	test_inv_compare(object, d->corpus, &prng);
+}
+
+/*
+ * Run something over the segment in a subtransaction and classify how it
+ * ends.  Any error but the two expected ones is a failure of the test.
+ */
+static Outcome
+attempt(const Damage *d, SniiObject *object,
+		void (*run) (const Damage *, SniiObject *))
+{
+	MemoryContext outer = CurrentMemoryContext;
+	MemoryContext work = AllocSetContextCreate(outer, "damage",
+											   ALLOCSET_DEFAULT_SIZES);
+	ResourceOwner owner = CurrentResourceOwner;
+	volatile Outcome outcome = OUTCOME_SAME;
+	Size		size;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(work);
+	PG_TRY();
+	{
+		run(d, object);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(work);
+		error = CopyErrorData();
+		if (error->sqlerrcode == ERRCODE_INDEX_CORRUPTED)
+			outcome = OUTCOME_CORRUPTED;
+		else if (error->sqlerrcode == ERRCODE_DATA_CORRUPTED &&
+				 strncmp(error->message, "property", 8) == 0)
+			outcome = OUTCOME_DIFFERENT;
+		else if (error->sqlerrcode == ERRCODE_FEATURE_NOT_SUPPORTED &&
+				 strstr(error->message, "newer version") != NULL)
+			outcome = OUTCOME_CORRUPTED;
+		else
+			PG_RE_THROW();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+	}
+	PG_END_TRY();
+	CurrentResourceOwner = owner;
+	MemoryContextSwitchTo(outer);
+	size = MemoryContextMemAllocated(work, true);
+	CHECK(size <= CORRUPT_MEMORY, "%zu bytes allocated", size);
+	MemoryContextDelete(work);
+	return outcome;
+}
+
+/* A random page of the segment, pinned; *stream is what it belongs to. */
+static Buffer
+pick_page(pg_prng_state *prng, const SniiObject *object, int *stream,
+		  uint32 *used)
+{
+	const uint8 *payload;
+	uint32		npages;
+
+	do
+	{
+		*stream = pg_prng_uint64_range(prng, SNII_STREAM_KIND,
+									   SNII_STREAMS - 1);
+		npages = snii_storage_stream_pages(object, *stream);
+	} while (npages == 0);
+	return snii_storage_pin(object, *stream,
+							pg_prng_uint64_range(prng, 0, npages - 1),
+							InvalidBuffer, &payload, used);
+}
+
+/* Put bytes into a page that is pinned. */
+static void
+put_bytes(Buffer buffer, uint32 offset, const uint8 *bytes, int n)
+{
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	memcpy((char *) BufferGetPage(buffer) + offset, bytes, n);
+	MarkBufferDirty(buffer);
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+}
+
+/* Change one to four bytes of a page, in one of several ways. */
+static void
+damage_bytes(pg_prng_state *prng, uint8 *bytes, int n)
+{
+	uint32		how = pg_prng_uint64_range(prng, 0, 3);
+
+	for (int i = 0; i < n; i++)
+	{
+		if (how == 0)
+			bytes[i] ^= 1 << pg_prng_uint64_range(prng, 0, 7);
+		else if (how == 1)
+			bytes[i] = 0xFF;
+		else if (how == 2)
+			bytes[i] = 0;
+		else
+			bytes[i] = pg_prng_uint64_range(prng, 0, 255);
+	}
+}
+
+/*
+ * One round: damage a page, check and compare, repair.  In the streams whose
+ * every byte has a meaning that can be verified, the checker finds whatever
+ * changes an answer.
+ */
+static void
+damage_round(Damage *d, pg_prng_state *prng, int counts[3])
+{
+	SniiObject *object = snii_storage_object_open(d->rel, d->id,
+												  d->list_head);
+	int			stream;
+	uint32		used;
+	Buffer		buffer = pick_page(prng, object, &stream, &used);
+	uint8		old[4];
+	uint8		new[4];
+	int			n = pg_prng_uint64_range(prng, 1, 4);
+	uint32		offset = MAXALIGN(SizeOfPageHeaderData) +
+	pg_prng_uint64_range(prng, 0, used - n);
+	Outcome		checked;
+	Outcome		compared;
+
+	/* now and then the header or the special space, but for the LSN */
+	if (pg_prng_uint64_range(prng, 0, 19) == 0)
+		offset = pg_prng_uint64_range(prng, 0, 1) ?
+			pg_prng_uint64_range(prng, 10, 20) :
+			pg_prng_uint64_range(prng, BLCKSZ - 16, BLCKSZ - 4);
+	memcpy(old, (char *) BufferGetPage(buffer) + offset, n);
+	memcpy(new, old, n);
+	damage_bytes(prng, new, n);
+	put_bytes(buffer, offset, new, n);
+	d->seed = pg_prng_uint64(prng);
+	checked = attempt(d, object, run_check);
+	compared = attempt(d, object, run_compare);
+	put_bytes(buffer, offset, old, n);
+	CHECK(checked == OUTCOME_SAME || checked == OUTCOME_CORRUPTED,
+		  "check of damaged bytes");
+	if (stream == SNII_INV_STREAM_INDEX || stream == SNII_INV_STREAM_DOCS ||
+		stream == SNII_INV_STREAM_HEAD)
+		CHECK(checked == OUTCOME_CORRUPTED || compared == OUTCOME_SAME,
+			  "stream %d, block %u, offset %u, %d bytes: check is silent, "
+			  "answers are not the same", stream,
+			  BufferGetBlockNumber(buffer), offset, n);
+	ReleaseBuffer(buffer);
+	counts[checked == OUTCOME_CORRUPTED ? 2 :
+		   compared == OUTCOME_SAME ? 0 : 1]++;
+}
+
+/*
+ * test_inv_corrupt(rel, seed, ndocs, nterms, rounds): damaged pages give
+ * errors of the right kind or answers, never a crash, endless loop or large
+ * allocation; after each repair the segment is sound.
+ */
+Datum
+test_inv_corrupt(PG_FUNCTION_ARGS)
+{
+	Damage		d = {0};
+	int			rounds = PG_GETARG_INT32(4);
+	int			counts[3] = {0};
+	MemoryContext round_context;
+	MemoryContext old;
+	pg_prng_state prng;
+	SniiObject *object;
+
+	d.rel = test_inv_open(PG_GETARG_OID(0), CORPUS_COLUMNS,
+						  test_inv_analyzers);
+	pg_prng_seed(&prng, PG_GETARG_INT64(1));
+	d.corpus = test_inv_corpus(&prng, PG_GETARG_INT32(2), PG_GETARG_INT32(3));
+	object = test_inv_corpus_write(d.rel, d.corpus, NULL, true);
+	d.id = snii_storage_object_id(object);
+	d.list_head = test_inv_list_head(d.rel, d.id);
+	round_context = AllocSetContextCreate(CurrentMemoryContext, "rounds",
+										  ALLOCSET_DEFAULT_SIZES);
+	for (int i = 0; i < rounds; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		old = MemoryContextSwitchTo(round_context);
+		damage_round(&d, &prng, counts);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(round_context);
+	}
+	examine(d.rel, object, d.corpus, NULL, &prng);
+	test_inv_close(d.rel);
+	elog(DEBUG1, "%d harmless, %d silent, %d found", counts[0], counts[1],
+		 counts[2]);
+	PG_RETURN_BOOL(counts[2] > rounds / 4);
+}
