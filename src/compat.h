@@ -14,7 +14,9 @@
 #include "access/xlog.h"
 #include "access/xloginsert.h"
 #include "catalog/catalog.h"
+#include "catalog/pg_class.h"
 #include "commands/vacuum.h"
+#include "miscadmin.h"
 #if PG_VERSION_NUM >= 160000
 #include "nodes/miscnodes.h"
 #include "varatt.h"
@@ -22,6 +24,7 @@
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/smgr.h"
+#include "utils/acl.h"
 #include "utils/rel.h"
 
 #if PG_VERSION_NUM < 150000
@@ -74,6 +77,24 @@ snii_compat_extend(Relation rel, BlockNumber upto)
 	}
 #endif
 	UnlockRelationForExtension(rel, ExclusiveLock);
+}
+
+/* The relation's file, for caches that must not outlive it. */
+#if PG_VERSION_NUM >= 160000
+#define SniiRelFileNumber(rel)	((rel)->rd_locator.relNumber)
+#else
+#define SniiRelFileNumber(rel)	((rel)->rd_node.relNode)
+#endif
+
+/* Does the current user own a relation? */
+static inline bool
+snii_compat_owns_relation(Oid relid)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_ownercheck(RelationRelationId, relid, GetUserId());
+#else
+	return pg_class_ownercheck(relid, GetUserId());
+#endif
 }
 
 /* 18 asks who is delayed. */

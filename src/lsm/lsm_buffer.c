@@ -26,16 +26,25 @@ StaticAssertDecl(LANES <= SNII_LANES, "lanes of the write buffer");
 /* What rd_amcache of an index holds. */
 typedef struct AmCache
 {
+	Oid			file;			/* relation file that the tails belong to */
 	SniiTail	tails[LANES];
 } AmCache;
 
 static AmCache *
 get_cache(Relation index)
 {
-	if (index->rd_amcache == NULL)
-		index->rd_amcache = MemoryContextAllocZero(index->rd_indexcxt,
-												   sizeof(AmCache));
-	return index->rd_amcache;
+	AmCache    *cache = index->rd_amcache;
+
+	if (cache == NULL)
+		index->rd_amcache = cache =
+			MemoryContextAllocZero(index->rd_indexcxt, sizeof(AmCache));
+	/* Ids of stretches begin anew with each file. */
+	if (cache->file != SniiRelFileNumber(index))
+	{
+		memset(cache, 0, sizeof(*cache));
+		cache->file = SniiRelFileNumber(index);
+	}
+	return cache;
 }
 
 void

@@ -1,0 +1,297 @@
+/*-------------------------------------------------------------------------
+ *
+ * am_func.c
+ *	  SQL functions that maintain and inspect an index.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "am/am_func.h"
+#include "compat.h"
+#include "lsm/lsm_check.h"
+#include "lsm/lsm_maintain.h"
+#include "lsm/lsm_view.h"
+#include "storage/storage_buffer.h"
+#include "storage/storage_recycle.h"
+
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "catalog/index.h"
+#include "commands/defrem.h"
+#include "executor/executor.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+PG_FUNCTION_INFO_V1(snii_flush);
+PG_FUNCTION_INFO_V1(snii_merge);
+PG_FUNCTION_INFO_V1(snii_check);
+PG_FUNCTION_INFO_V1(snii_segments);
+
+/*
+ * Lock table and index, in this order, and verify that it is a snii index
+ * that can be used.  The caller closes both with snii_am_close().
+ */
+static Relation
+open_index(Oid oid, LOCKMODE table_lock, LOCKMODE index_lock,
+		   Relation *heap)
+{
+	Oid			heap_oid = IndexGetRelation(oid, true);
+	Relation	index;
+
+	*heap = OidIsValid(heap_oid) ? table_open(heap_oid, table_lock) : NULL;
+	index = relation_open(oid, index_lock);
+	if (index->rd_rel->relkind != RELKIND_INDEX ||
+		index->rd_rel->relam != get_am_oid("snii", true))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a snii index",
+						RelationGetRelationName(index)),
+				 index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX ?
+				 errhint("Name the index of a partition.") : 0));
+	/* The table may have been dropped before it was locked. */
+	if (*heap == NULL || IndexGetRelation(oid, false) != heap_oid)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("could not open parent table of index \"%s\"",
+						RelationGetRelationName(index))));
+	if (RELATION_IS_OTHER_TEMP(index))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot access temporary indexes of other sessions")));
+	if (!index->rd_index->indisvalid)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" is not valid",
+						RelationGetRelationName(index))));
+	return index;
+}
+
+static void
+close_index(Relation index, Relation heap, LOCKMODE table_lock,
+			LOCKMODE index_lock)
+{
+	relation_close(index, index_lock);
+	table_close(heap, table_lock);
+}
+
+static void
+check_owner(Relation index)
+{
+	if (!snii_compat_owns_relation(RelationGetRelid(index)))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX,
+					   RelationGetRelationName(index));
+}
+
+static void
+forbid_in_recovery(const char *what)
+{
+	if (RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("recovery is in progress"),
+				 errhint("%s cannot be executed during recovery.", what)));
+}
+
+/*
+ * snii_flush(index regclass) returns bigint: stretches of the write buffer
+ * that were made a segment.
+ */
+Datum
+snii_flush(PG_FUNCTION_ARGS)
+{
+	Oid			oid = PG_GETARG_OID(0);
+	Relation	heap;
+	Relation	index;
+	int			n;
+
+	forbid_in_recovery("snii_flush()");
+	index = open_index(oid, RowExclusiveLock, RowExclusiveLock, &heap);
+	check_owner(index);
+	n = snii_lsm_flush(index, true, true);
+	snii_storage_recycle(index, heap);
+	close_index(index, heap, RowExclusiveLock, RowExclusiveLock);
+	PG_RETURN_INT64(n);
+}
+
+/*
+ * snii_merge(index regclass) returns bigint: segments that were merged into
+ * one.
+ */
+Datum
+snii_merge(PG_FUNCTION_ARGS)
+{
+	Oid			oid = PG_GETARG_OID(0);
+	Relation	heap;
+	Relation	index;
+	int			n;
+
+	forbid_in_recovery("snii_merge()");
+	index = open_index(oid, RowExclusiveLock, RowExclusiveLock, &heap);
+	check_owner(index);
+	n = snii_lsm_merge_all(index);
+	snii_storage_recycle(index, heap);
+	close_index(index, heap, RowExclusiveLock, RowExclusiveLock);
+	PG_RETURN_INT64(n);
+}
+
+/* ----------------------------------------------------------------
+ *		snii_check
+ * ----------------------------------------------------------------
+ */
+
+typedef struct HeapCheck
+{
+	Relation	index;
+	const SniiTidList *tids;
+} HeapCheck;
+
+static void
+heap_check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
+			   bool tuple_is_alive, void *arg)
+{
+	HeapCheck  *check = arg;
+
+	if (!snii_lsm_tid_list_has(check->tids, tid))
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("heap tuple (%u,%u) from table \"%s\" lacks a matching entry in index \"%s\"",
+						ItemPointerGetBlockNumber(tid),
+						ItemPointerGetOffsetNumber(tid),
+						get_rel_name(check->index->rd_index->indrelid),
+						RelationGetRelationName(check->index)),
+				 errhint("Please REINDEX it.")));
+}
+
+/*
+ * Every row that a snapshot sees and that the index should have must be in
+ * the sorted list.
+ */
+static void
+check_heap(Relation heap, Relation index, const SniiTidList *tids)
+{
+	IndexInfo  *info = BuildIndexInfo(index);
+	Snapshot	snapshot = RegisterSnapshot(GetTransactionSnapshot());
+	TableScanDesc scan = table_beginscan_strat(heap, snapshot, 0, NULL, true,
+											   false);
+	HeapCheck	check = {index, tids};
+
+	/* As a concurrent build does: only rows that the snapshot sees. */
+	info->ii_Concurrent = true;
+	info->ii_Unique = false;
+	info->ii_ExclusionOps = NULL;
+	info->ii_ExclusionProcs = NULL;
+	info->ii_ExclusionStrats = NULL;
+	table_index_build_scan(heap, index, info, false, false, heap_check_row,
+						   &check, scan);
+	UnregisterSnapshot(snapshot);
+}
+
+/*
+ * snii_check(index regclass, heapallindexed boolean) returns void: silent
+ * when all is well.  On a primary it locks the table in share mode.
+ */
+Datum
+snii_check(PG_FUNCTION_ARGS)
+{
+	Oid			oid = PG_GETARG_OID(0);
+	bool		heapallindexed = PG_GETARG_BOOL(1);
+	bool		strict = !RecoveryInProgress();
+	LOCKMODE	table_lock = strict ? ShareLock : AccessShareLock;
+	Relation	heap;
+	Relation	index;
+	SniiTidList tids = {0};
+	SniiMetaPage meta;
+
+	index = open_index(oid, table_lock, AccessShareLock, &heap);
+	check_owner(index);
+	snii_storage_meta_read(index, &meta);
+	snii_lsm_check(index, strict, &tids);
+	if (heapallindexed)
+		check_heap(heap, index, &tids);
+	close_index(index, heap, table_lock, AccessShareLock);
+	PG_RETURN_VOID();
+}
+
+/* ----------------------------------------------------------------
+ *		snii_segments
+ * ----------------------------------------------------------------
+ */
+
+/* Records of a stretch, live ones and dead ones. */
+static void
+count_stretch(Relation index, const SniiDirEntry *entry, int64 *docs,
+			  int64 *dead)
+{
+	SniiBufferReader *reader = snii_storage_buffer_open(index, entry);
+	ItemPointerData tid;
+	const uint8 *data;
+	size_t		len;
+	bool		is_dead;
+
+	*docs = *dead = 0;
+	while (snii_storage_buffer_next(reader, &tid, &data, &len, &is_dead))
+	{
+		(*docs)++;
+		*dead += is_dead;
+	}
+	snii_storage_buffer_close(reader);
+}
+
+/*
+ * snii_segments(index regclass): what the index consists of.
+ */
+Datum
+snii_segments(PG_FUNCTION_ARGS)
+{
+	Oid			oid = PG_GETARG_OID(0);
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	Relation	heap;
+	Relation	index;
+	SniiView   *view;
+
+	InitMaterializedSRF(fcinfo, 0);
+	index = open_index(oid, AccessShareLock, AccessShareLock, &heap);
+	if (pg_class_aclcheck(RelationGetRelid(heap), GetUserId(),
+						  ACL_SELECT) != ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE,
+					   RelationGetRelationName(heap));
+	view = snii_lsm_view(index, false);
+	for (int i = 0; i < view->nentries; i++)
+	{
+		const SniiDirEntry *entry = &view->entries[i];
+		bool		segment = entry->kind == SNII_ENTRY_SEGMENT;
+		int64		docs = (int64) entry->ndocs;
+		int64		dead = (int64) entry->ndead;
+		Datum		values[7];
+		bool		nulls[7] = {0};
+
+		if (!segment)
+			count_stretch(index, entry, &docs, &dead);
+		values[0] = Int64GetDatum((int64) entry->id);
+		values[1] = CStringGetTextDatum(segment ? "segment" :
+										(entry->flags & SNII_ENTRY_SEALED) ?
+										"sealed buffer" : "open buffer");
+		values[2] = Int32GetDatum(entry->level);
+		nulls[2] = !segment;
+		values[3] = Int64GetDatum(docs);
+		values[4] = Int64GetDatum(dead);
+		values[5] = Int64GetDatum(entry->npages);
+		values[6] = Int64GetDatum((int64) entry->npages * BLCKSZ);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values,
+							 nulls);
+	}
+	close_index(index, heap, AccessShareLock, AccessShareLock);
+	return (Datum) 0;
+}

@@ -1,0 +1,133 @@
+/*-------------------------------------------------------------------------
+ *
+ * am_options.c
+ *	  Options of CREATE INDEX ... WITH, and the analyzers of columns.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "am/am_options.h"
+#include "lsm/lsm_kind.h"
+#include "query/query_column.h"
+#include "storage/storage_page.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+static relopt_kind options_kind;
+
+static void
+validate_analyzer(const char *value)
+{
+	if (value == NULL || snii_text_analyzer_by_name(value) != NULL)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("unknown analyzer \"%s\"", value),
+			 errhint("Available analyzers: %s.",
+					 snii_text_analyzer_names())));
+}
+
+void
+snii_am_options_init(void)
+{
+	options_kind = add_reloption_kind();
+	add_string_reloption(options_kind, "analyzer",
+						 "How text is cut into terms", NULL,
+						 validate_analyzer, AccessExclusiveLock);
+}
+
+bytea *
+snii_am_options(Datum reloptions, bool validate)
+{
+	static const relopt_parse_elt tab[] = {
+		{"analyzer", RELOPT_TYPE_STRING, offsetof(SniiOptions, analyzer)},
+	};
+
+	return build_reloptions(reloptions, validate, options_kind,
+							sizeof(SniiOptions), tab, lengthof(tab));
+}
+
+void
+snii_am_spec(Relation index, SniiMetaSpec *spec)
+{
+	int			ncolumns = IndexRelationGetNumberOfKeyAttributes(index);
+
+	memset(spec, 0, sizeof(*spec));
+	if (ncolumns > SNII_MAX_COLUMNS)
+		ereport(ERROR,
+				(errcode(ERRCODE_TOO_MANY_COLUMNS),
+				 errmsg("a snii index can have at most %d columns",
+						SNII_MAX_COLUMNS)));
+	spec->kind = SNII_KIND_INVERTED;
+	spec->ncolumns = (uint8) ncolumns;
+	for (int i = 0; i < ncolumns; i++)
+		spec->column_analyzer[i] = (uint8)
+			snii_text_analyzer_id(snii_query_index_analyzer(index, i));
+	spec->unicode_version = snii_text_unicode_version();
+}
+
+/*
+ * Text that was cut with other Unicode data may have other terms.
+ */
+static void
+check_unicode_version(Relation index, const SniiMetaPage *meta)
+{
+	static Oid *warned = NULL;
+	static int	nwarned = 0;
+	const char *version = snii_text_unicode_version();
+	bool		keyword_only = true;
+
+	for (int i = 0; i < meta->ncolumns; i++)
+		keyword_only &= meta->column_analyzer[i] ==
+			snii_text_analyzer_id(snii_text_analyzer_by_name("keyword"));
+	if (keyword_only ||
+		strncmp(meta->unicode_version, version,
+				sizeof(meta->unicode_version) - 1) == 0)
+		return;
+	for (int i = 0; i < nwarned; i++)
+		if (warned[i] == RelationGetRelid(index))
+			return;
+	if (warned == NULL)
+		warned = MemoryContextAlloc(TopMemoryContext, sizeof(Oid));
+	else
+		warned = repalloc(warned, (nwarned + 1) * sizeof(Oid));
+	warned[nwarned++] = RelationGetRelid(index);
+	ereport(WARNING,
+			(errmsg("index \"%s\" was built with other Unicode data",
+					RelationGetRelationName(index)),
+			 errdetail("The index has version %.*s, this server has %s.",
+					   (int) sizeof(meta->unicode_version),
+					   meta->unicode_version, version),
+			 errhint("REINDEX the index.")));
+}
+
+int
+snii_am_analyzers(Relation index, const SniiAnalyzer **analyzers)
+{
+	SniiMetaPage meta;
+
+	snii_storage_meta_read(index, &meta);
+	if (meta.kind != SNII_KIND_INVERTED)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("index \"%s\" is of kind %u, which this version of snii does not know",
+						RelationGetRelationName(index), meta.kind)));
+	if (meta.ncolumns != IndexRelationGetNumberOfKeyAttributes(index))
+		snii_storage_corrupted(index, SNII_META_BLOCK,
+							   "meta page claims %u columns",
+							   meta.ncolumns);
+	for (int i = 0; i < meta.ncolumns; i++)
+	{
+		analyzers[i] = snii_text_analyzer_by_id(meta.column_analyzer[i]);
+		if (analyzers[i] == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("index \"%s\" uses analyzer %u, which this version of snii does not know",
+							RelationGetRelationName(index),
+							meta.column_analyzer[i])));
+	}
+	check_unicode_version(index, &meta);
+	return meta.ncolumns;
+}
