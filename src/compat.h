@@ -10,6 +10,8 @@
 
 #include "postgres.h"
 
+#include "access/amapi.h"
+#include "access/genam.h"
 #include "access/nbtxlog.h"
 #include "access/xlog.h"
 #include "access/xloginsert.h"
@@ -95,6 +97,41 @@ snii_compat_owns_relation(Oid relid)
 #else
 	return pg_class_ownercheck(relid, GetUserId());
 #endif
+}
+
+/* Table of an index that VACUUM works on; NULL where it does not tell. */
+static inline Relation
+snii_compat_vacuum_heap(IndexVacuumInfo *info)
+{
+#if PG_VERSION_NUM >= 160000
+	return info->heaprel;
+#else
+	(void) info;
+	return NULL;
+#endif
+}
+
+/* Fields of IndexAmRoutine that came after 15. */
+static inline void
+snii_compat_am_flags(IndexAmRoutine *am)
+{
+#if PG_VERSION_NUM >= 160000
+	/* Every row is indexed and none is summarised: no HOT update is allowed. */
+	am->amsummarizing = false;
+#endif
+#if PG_VERSION_NUM >= 170000
+	am->amcanbuildparallel = false;
+	am->aminsertcleanup = NULL;
+#endif
+#if PG_VERSION_NUM >= 180000
+	am->amcanhash = false;
+	am->amconsistentequality = false;
+	am->amconsistentordering = false;
+	am->amgettreeheight = NULL;
+	am->amtranslatestrategy = NULL;
+	am->amtranslatecmptype = NULL;
+#endif
+	(void) am;
 }
 
 /* 18 asks who is delayed. */

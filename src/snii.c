@@ -10,7 +10,12 @@
  */
 #include "postgres.h"
 
+#include "am/am_options.h"
+#include "inverted/inv_kind.h"
+#include "lsm/lsm_maintain.h"
+
 #include "fmgr.h"
+#include "utils/guc.h"
 
 PG_MODULE_MAGIC;
 
@@ -19,4 +24,13 @@ void		_PG_init(void);
 void
 _PG_init(void)
 {
+	DefineCustomIntVariable("snii.buffer_limit",
+							"Size of the write buffer of an index at which an insertion flushes it.",
+							NULL, &snii_lsm_buffer_limit_kb, 8192, 256,
+							16384, PGC_USERSET, GUC_UNIT_KB, NULL, NULL,
+							NULL);
+	MarkGUCPrefixReserved("snii");
+
+	snii_am_options_init();
+	snii_inv_kind_register();
 }

@@ -1,0 +1,131 @@
+/*-------------------------------------------------------------------------
+ *
+ * am_cost.c
+ *	  What an index scan costs.
+ *
+ * The rows come from the selectivity of the clauses, which asks the
+ * dictionary (query_selfuncs.c), so that every plan sees the same number. The
+ * pages come from the places that the terms of the query have.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "am/am_cost.h"
+#include "query/query_column.h"
+#include "query/query_estimate.h"
+#include "query/query_type.h"
+
+#include "access/genam.h"
+#include "access/relation.h"
+#include "math.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "utils/rel.h"
+#include "utils/selfuncs.h"
+#include "utils/spccache.h"
+
+/* Pages of a term that is not known while planning. */
+#define DEFAULT_TERM_PAGES		10.0
+
+/* Work per entry of a posting list, in units of cpu_operator_cost. */
+#define OPERATORS_PER_POSTING	0.1
+
+typedef struct ScanCost
+{
+	double		pages;
+	bool		wrong_analyzer;
+	bool		whole_index;	/* no condition narrows it */
+} ScanCost;
+
+/* Add the pages of one condition. */
+static void
+add_condition(Relation index, int column, Node *clause, ScanCost *cost)
+{
+	Node	   *right;
+	SniiQuery  *query;
+	double		pages = 0;
+
+	if (!IsA(clause, OpExpr))
+		return;					/* IS [NOT] NULL */
+	right = get_rightop((Expr *) clause);
+	cost->whole_index = false;
+	if (!IsA(right, Const))
+	{
+		cost->pages += DEFAULT_TERM_PAGES;
+		return;
+	}
+	if (((Const *) right)->constisnull)
+		return;
+	query = DatumGetSniiQuery(((Const *) right)->constvalue);
+	if (snii_query_analyzer(query) != snii_query_index_analyzer(index, column))
+	{
+		cost->wrong_analyzer = true;
+		return;
+	}
+	(void) snii_query_estimate_rows(index, column, snii_query_tree(query),
+									&pages);
+	cost->pages += pages;
+}
+
+void
+snii_am_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
+					 Cost *startup_cost, Cost *total_cost,
+					 Selectivity *selectivity, double *correlation,
+					 double *pages)
+{
+	IndexOptInfo *info = path->indexinfo;
+	Relation	index = index_open(info->indexoid, NoLock);
+	ScanCost	cost = {0, false, true};
+	List	   *quals = get_quals_from_indexclauses(path->indexclauses);
+	double		random_page_cost;
+	double		seq_page_cost;
+	double		rows;
+	double		cpu;
+	double		outer = Max(loop_count, 1.0);
+	ListCell   *lc;
+
+	foreach(lc, path->indexclauses)
+	{
+		IndexClause *clause = lfirst_node(IndexClause, lc);
+		ListCell   *lc2;
+
+		foreach(lc2, clause->indexquals)
+			add_condition(index, clause->indexcol,
+						  (Node *) lfirst_node(RestrictInfo, lc2)->clause,
+						  &cost);
+	}
+	index_close(index, NoLock);
+
+	quals = add_predicate_to_index_quals(info, quals);
+	*selectivity = clauselist_selectivity(root, quals,
+										  info->rel->relid, JOIN_INNER, NULL);
+	rows = clamp_row_est(*selectivity * info->rel->tuples);
+	get_tablespace_page_costs(info->reltablespace, &random_page_cost,
+							  &seq_page_cost);
+
+	/* Streams of the whole index are read in order, terms at random. */
+	if (cost.whole_index)
+		*total_cost = info->pages * seq_page_cost;
+	else
+	{
+		cost.pages = Min(cost.pages, Max((double) info->pages, 1.0));
+		if (outer > 1)
+			cost.pages = index_pages_fetched(cost.pages * outer,
+											 info->pages, info->pages,
+											 root) / outer;
+		*total_cost = cost.pages * random_page_cost;
+	}
+	cpu = rows * (cpu_index_tuple_cost + OPERATORS_PER_POSTING *
+				  cpu_operator_cost * list_length(quals));
+	*startup_cost = 0;
+	*total_cost += cpu;
+	if (cost.wrong_analyzer)
+	{
+		*startup_cost += disable_cost;
+		*total_cost += disable_cost;
+	}
+	*correlation = 0;
+	*pages = cost.whole_index ? info->pages : cost.pages;
+}

@@ -1,0 +1,20 @@
+/*-------------------------------------------------------------------------
+ *
+ * am_handler.h
+ *	  The access method: its flags and functions.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SNII_AM_HANDLER_H
+#define SNII_AM_HANDLER_H
+
+#include "access/amapi.h"
+#include "fmgr.h"
+
+/* Strategy of "text @@@ sniiquery"; 1 to 5 are btree's, for key indexes. */
+#define SNII_STRATEGY_MATCH		10
+#define SNII_STRATEGIES			10
+
+extern bool snii_am_validate(Oid opclass);
+
+#endif							/* SNII_AM_HANDLER_H */

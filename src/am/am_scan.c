@@ -1,0 +1,226 @@
+/*-------------------------------------------------------------------------
+ *
+ * am_scan.c
+ *	  Index scans.
+ *
+ * Scan keys become conditions of query/, which does the work.  The answer is
+ * exact, but for a query whose analyzer is not that of the column: its terms
+ * mean nothing to this index, so every row that is not NULL is returned for
+ * recheck (the planner is told that this is very expensive).
+ *
+ * A scan owns two memory contexts: keys, reset by rescan, and the scan of
+ * query/ in it.  Pins that a scan holds are released by endscan or with the
+ * transaction's resource owner.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "am/am_options.h"
+#include "am/am_scan.h"
+#include "query/query_scan.h"
+#include "query/query_type.h"
+
+#include "access/relscan.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/predicate.h"
+#include "utils/memutils.h"
+
+#define BATCH	1024			/* TIDs fetched at a time */
+
+typedef struct ScanState
+{
+	MemoryContext context;		/* of keys and scan; reset by rescan */
+	SniiScan   *scan;			/* NULL before the first fetch */
+	bool		empty;			/* nothing can match */
+	bool		recheck;
+	int			nconditions;
+	SniiScanCondition *conditions;
+	ItemPointerData *tids;		/* fetched ahead */
+	int			ntids;
+	int			next;
+} ScanState;
+
+IndexScanDesc
+snii_am_beginscan(Relation index, int nkeys, int norderbys)
+{
+	IndexScanDesc scan = RelationGetIndexScan(index, nkeys, norderbys);
+	ScanState  *state = palloc0(sizeof(ScanState));
+
+	state->context = AllocSetContextCreate(CurrentMemoryContext, "snii scan",
+										   ALLOCSET_DEFAULT_SIZES);
+	scan->opaque = state;
+	return scan;
+}
+
+/* Forget the scan under way, if any. */
+static void
+stop_scan(ScanState *state)
+{
+	if (state->scan != NULL)
+		snii_query_scan_end(state->scan);
+	state->scan = NULL;
+	state->ntids = state->next = 0;
+}
+
+/*
+ * One scan key to one condition; false if it adds none.
+ */
+static bool
+make_condition(ScanState *state, const ScanKeyData *key,
+			   const SniiAnalyzer **analyzers, SniiScanCondition *condition)
+{
+	int			column = key->sk_attno - 1;
+	SniiQuery  *query;
+
+	condition->column = column;
+	condition->query = NULL;
+	if (key->sk_flags & SK_SEARCHNULL)
+	{
+		condition->type = SNII_CONDITION_NULL;
+		return true;
+	}
+	if (key->sk_flags & SK_SEARCHNOTNULL)
+	{
+		condition->type = SNII_CONDITION_NOT_NULL;
+		return true;
+	}
+	if (key->sk_flags & SK_ISNULL)
+	{
+		/* The operator is strict. */
+		state->empty = true;
+		return false;
+	}
+	query = DatumGetSniiQuery(key->sk_argument);
+	if (snii_query_analyzer(query) != analyzers[column])
+	{
+		condition->type = SNII_CONDITION_NOT_NULL;
+		state->recheck = true;
+		return true;
+	}
+	condition->type = SNII_CONDITION_MATCH;
+	condition->query = query;
+	return true;
+}
+
+void
+snii_am_rescan(IndexScanDesc scan, ScanKey keys, int nkeys,
+			   ScanKey orderbys, int norderbys)
+{
+	ScanState  *state = scan->opaque;
+	const SniiAnalyzer *analyzers[SNII_MAX_COLUMNS];
+	MemoryContext old;
+
+	stop_scan(state);
+	MemoryContextReset(state->context);
+	state->empty = state->recheck = false;
+	state->tids = NULL;
+	if (keys != NULL && scan->numberOfKeys > 0)
+		memmove(scan->keyData, keys,
+				scan->numberOfKeys * sizeof(ScanKeyData));
+
+	old = MemoryContextSwitchTo(state->context);
+	snii_am_analyzers(scan->indexRelation, analyzers);
+	state->conditions = palloc((scan->numberOfKeys + 1) *
+							   sizeof(SniiScanCondition));
+	state->nconditions = 0;
+	for (int i = 0; i < scan->numberOfKeys; i++)
+		if (make_condition(state, &scan->keyData[i], analyzers,
+						   &state->conditions[state->nconditions]))
+			state->nconditions++;
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * Begin to read: the view of the index is taken here, under the caller's
+ * snapshot.
+ */
+static void
+start_scan(IndexScanDesc scan)
+{
+	ScanState  *state = scan->opaque;
+	MemoryContext old = MemoryContextSwitchTo(state->context);
+
+	pgstat_count_index_scan(scan->indexRelation);
+	if (scan->xs_snapshot != NULL)
+		PredicateLockRelation(scan->indexRelation, scan->xs_snapshot);
+	state->scan = snii_query_scan_begin(scan->indexRelation,
+										state->conditions,
+										state->nconditions);
+	MemoryContextSwitchTo(old);
+}
+
+bool
+snii_am_gettuple(IndexScanDesc scan, ScanDirection dir)
+{
+	ScanState  *state = scan->opaque;
+
+	if (state->empty)
+		return false;
+	if (state->scan == NULL)
+		start_scan(scan);
+	if (state->next >= state->ntids)
+	{
+		MemoryContext old = MemoryContextSwitchTo(state->context);
+
+		if (state->tids == NULL)
+			state->tids = palloc(BATCH * sizeof(ItemPointerData));
+		state->ntids = snii_query_scan_next(state->scan, state->tids, BATCH);
+		state->next = 0;
+		MemoryContextSwitchTo(old);
+		if (state->ntids == 0)
+			return false;
+	}
+	scan->xs_heaptid = state->tids[state->next++];
+	scan->xs_recheck = state->recheck;
+	return true;
+}
+
+/* All rows of the scan into a bitmap, to be rechecked. */
+static int64
+recheck_bitmap(ScanState *state, TIDBitmap *tbm)
+{
+	ItemPointerData *tids = palloc(BATCH * sizeof(ItemPointerData));
+	int64		total = 0;
+	int			n;
+
+	while ((n = snii_query_scan_next(state->scan, tids, BATCH)) > 0)
+	{
+		tbm_add_tuples(tbm, tids, n, true);
+		total += n;
+	}
+	pfree(tids);
+	return total;
+}
+
+int64
+snii_am_getbitmap(IndexScanDesc scan, TIDBitmap *tbm)
+{
+	ScanState  *state = scan->opaque;
+	MemoryContext old;
+	int64		n;
+
+	if (state->empty)
+		return 0;
+	if (state->scan == NULL)
+		start_scan(scan);
+	old = MemoryContextSwitchTo(state->context);
+	if (state->recheck)
+		n = recheck_bitmap(state, tbm);
+	else
+		n = snii_query_scan_bitmap(state->scan, tbm);
+	MemoryContextSwitchTo(old);
+	return n;
+}
+
+void
+snii_am_endscan(IndexScanDesc scan)
+{
+	ScanState  *state = scan->opaque;
+
+	stop_scan(state);
+	MemoryContextDelete(state->context);
+	pfree(state);
+	scan->opaque = NULL;
+}

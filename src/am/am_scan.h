@@ -1,0 +1,22 @@
+/*-------------------------------------------------------------------------
+ *
+ * am_scan.h
+ *	  Index scans.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SNII_AM_SCAN_H
+#define SNII_AM_SCAN_H
+
+#include "access/genam.h"
+#include "nodes/tidbitmap.h"
+
+extern IndexScanDesc snii_am_beginscan(Relation index, int nkeys,
+									   int norderbys);
+extern void snii_am_rescan(IndexScanDesc scan, ScanKey keys, int nkeys,
+						   ScanKey orderbys, int norderbys);
+extern bool snii_am_gettuple(IndexScanDesc scan, ScanDirection dir);
+extern int64 snii_am_getbitmap(IndexScanDesc scan, TIDBitmap *tbm);
+extern void snii_am_endscan(IndexScanDesc scan);
+
+#endif							/* SNII_AM_SCAN_H */
