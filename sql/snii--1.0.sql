@@ -322,3 +322,82 @@ CREATE OPERATOR @extschema@.@@@ (
 );
 COMMENT ON OPERATOR @extschema@.@@@ (name, text) IS
 	'does the value match the query, in the lenient query language?';
+
+-- ---------------------------------------------------------------------
+-- Access method
+-- ---------------------------------------------------------------------
+
+CREATE FUNCTION @extschema@.snii_handler(internal) RETURNS index_am_handler
+	AS 'MODULE_PATHNAME', 'snii_handler'
+	LANGUAGE C;
+COMMENT ON FUNCTION @extschema@.snii_handler(internal) IS
+	'handler of access method snii';
+
+CREATE ACCESS METHOD snii TYPE INDEX HANDLER @extschema@.snii_handler;
+COMMENT ON ACCESS METHOD snii IS 'search index and key index';
+
+CREATE FUNCTION @extschema@.snii_keyword_analyzer() RETURNS text
+	AS 'MODULE_PATHNAME', 'snii_keyword_analyzer'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.snii_keyword_analyzer() IS
+	'analyzer of operator class text_keyword_ops';
+
+CREATE OPERATOR CLASS @extschema@.text_ops
+	DEFAULT FOR TYPE text USING snii AS
+	OPERATOR 10 @extschema@.@@@ (text, @extschema@.sniiquery),
+	STORAGE text;
+COMMENT ON OPERATOR CLASS @extschema@.text_ops USING snii IS
+	'full text of text, varchar, citext and domains over them';
+
+CREATE OPERATOR CLASS @extschema@.text_keyword_ops
+	FOR TYPE text USING snii AS
+	OPERATOR 10 @extschema@.@@@ (text, @extschema@.sniiquery),
+	FUNCTION 1 (text, text) @extschema@.snii_keyword_analyzer(),
+	STORAGE text;
+COMMENT ON OPERATOR CLASS @extschema@.text_keyword_ops USING snii IS
+	'each value as one term';
+
+CREATE OPERATOR CLASS @extschema@.bpchar_ops
+	DEFAULT FOR TYPE bpchar USING snii AS
+	OPERATOR 10 @extschema@.@@@ (bpchar, @extschema@.sniiquery),
+	STORAGE text;
+COMMENT ON OPERATOR CLASS @extschema@.bpchar_ops USING snii IS
+	'full text of character(n)';
+
+CREATE OPERATOR CLASS @extschema@.name_ops
+	DEFAULT FOR TYPE name USING snii AS
+	OPERATOR 10 @extschema@.@@@ (name, @extschema@.sniiquery),
+	STORAGE text;
+COMMENT ON OPERATOR CLASS @extschema@.name_ops USING snii IS
+	'full text of name';
+
+-- ---------------------------------------------------------------------
+-- Maintenance and inspection
+-- ---------------------------------------------------------------------
+
+CREATE FUNCTION @extschema@.snii_flush(index regclass) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'snii_flush'
+	LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION @extschema@.snii_flush(regclass) IS
+	'make a segment of the write buffer; returns the stretches flushed';
+
+CREATE FUNCTION @extschema@.snii_merge(index regclass) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'snii_merge'
+	LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION @extschema@.snii_merge(regclass) IS
+	'merge all segments into one; returns the segments merged';
+
+CREATE FUNCTION @extschema@.snii_check(index regclass,
+	heapallindexed boolean DEFAULT false) RETURNS void
+	AS 'MODULE_PATHNAME', 'snii_check'
+	LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION @extschema@.snii_check(regclass, boolean) IS
+	'verify an index; silent when all is well';
+
+CREATE FUNCTION @extschema@.snii_segments(index regclass,
+	OUT id bigint, OUT kind text, OUT tier integer, OUT documents bigint,
+	OUT dead bigint, OUT pages bigint, OUT bytes bigint) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'snii_segments'
+	LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION @extschema@.snii_segments(regclass) IS
+	'segments and stretches of the write buffer of an index';

@@ -45,11 +45,11 @@ snii_am_build_phase(int64 phase)
 	switch (phase)
 	{
 		case PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE:
-			return "initializing";
+			return unconstify(char *, "initializing");
 		case PHASE_SCAN:
-			return "scanning table";
+			return unconstify(char *, "scanning table");
 		case PHASE_WRITE:
-			return "writing segment";
+			return unconstify(char *, "writing segment");
 		default:
 			return NULL;
 	}

@@ -48,7 +48,7 @@ snii_handler(PG_FUNCTION_ARGS)
 	IndexAmRoutine *am = makeNode(IndexAmRoutine);
 
 	am->amstrategies = SNII_STRATEGIES;
-	am->amsupport = 0;
+	am->amsupport = SNII_PROCS;
 	am->amoptsprocnum = 0;
 	am->amcanorder = false;
 	am->amcanorderbyop = false;

@@ -15,6 +15,10 @@
 #define SNII_STRATEGY_MATCH		10
 #define SNII_STRATEGIES			10
 
+/* Support functions: the name of the analyzer that a class prescribes. */
+#define SNII_ANALYZER_PROC		1
+#define SNII_PROCS				1
+
 extern bool snii_am_validate(Oid opclass);
 
 #endif							/* SNII_AM_HANDLER_H */

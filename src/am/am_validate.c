@@ -78,12 +78,18 @@ snii_am_validate(Oid opclass)
 						NameStr(form->opcname), "snii")));
 		result = false;
 	}
-	if (procs->n_members > 0)
+	for (int i = 0; i < procs->n_members; i++)
 	{
+		Form_pg_amproc proc = (Form_pg_amproc)
+			GETSTRUCT(&procs->members[i]->tuple);
+
+		if (proc->amprocnum == SNII_ANALYZER_PROC &&
+			check_amproc_signature(proc->amproc, TEXTOID, true, 0, 0))
+			continue;
 		ereport(INFO,
 				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-				 errmsg("operator family \"%s\" of access method %s has support functions, which it does not use",
-						family, "snii")));
+				 errmsg("operator family \"%s\" of access method %s contains function %s with wrong number or signature",
+						family, "snii", format_procedure(proc->amproc))));
 		result = false;
 	}
 	ReleaseCatCacheList(procs);
