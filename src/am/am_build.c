@@ -45,11 +45,11 @@ snii_am_build_phase(int64 phase)
 	switch (phase)
 	{
 		case PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE:
-			return unconstify(char *, "initializing");
+			return (char *) "initializing";
 		case PHASE_SCAN:
-			return unconstify(char *, "scanning table");
+			return (char *) "scanning table";
 		case PHASE_WRITE:
-			return unconstify(char *, "writing segment");
+			return (char *) "writing segment";
 		default:
 			return NULL;
 	}

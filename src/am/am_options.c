@@ -7,9 +7,9 @@
  */
 #include "postgres.h"
 
-#include "am/am_handler.h"
 #include "am/am_options.h"
 #include "lsm/lsm_kind.h"
+#include "query/query_column.h"
 #include "storage/storage_page.h"
 
 #include "fmgr.h"
@@ -62,33 +62,6 @@ snii_am_options(Datum reloptions, bool validate)
 							sizeof(SniiOptions), tab, lengthof(tab));
 }
 
-/*
- * Analyzer that the catalogs give a column of an index: that of its operator
- * class if it prescribes one (support function 1), else the option's.
- */
-static const SniiAnalyzer *
-catalog_analyzer(Relation index, int column)
-{
-	SniiOptions *options = (SniiOptions *) index->rd_options;
-	const char *name = "standard";
-	const SniiAnalyzer *analyzer;
-
-	if (OidIsValid(index_getprocid(index, column + 1, SNII_ANALYZER_PROC)))
-		name = TextDatumGetCString(FunctionCall0Coll(
-													 index_getprocinfo(index, column + 1, SNII_ANALYZER_PROC),
-													 InvalidOid));
-	else if (options != NULL && options->analyzer > 0)
-		name = (char *) options + options->analyzer;
-	analyzer = snii_text_analyzer_by_name(name);
-	if (analyzer == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("unknown analyzer \"%s\"", name),
-				 errhint("Available analyzers: %s.",
-						 snii_text_analyzer_names())));
-	return analyzer;
-}
-
 void
 snii_am_spec(Relation index, SniiMetaSpec *spec)
 {
@@ -104,7 +77,7 @@ snii_am_spec(Relation index, SniiMetaSpec *spec)
 	spec->ncolumns = (uint8) ncolumns;
 	for (int i = 0; i < ncolumns; i++)
 		spec->column_analyzer[i] = (uint8)
-			snii_text_analyzer_id(catalog_analyzer(index, i));
+			snii_text_analyzer_id(snii_query_index_analyzer(index, i));
 	spec->unicode_version = snii_text_unicode_version();
 }
 

@@ -32,7 +32,6 @@
 #include "access/table.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
-#include "catalog/pg_opclass.h"
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
 #include "compat.h"
@@ -198,27 +197,20 @@ substitute_mutator(Node *node, void *arg)
 
 /* ---------- indexes ---------- */
 
-/* Name of the operator class of an index column (0-based). */
-static const char *
-opclass_name(Relation index, int column)
+/*
+ * Analyzer that the operator class of an index column (0-based) prescribes by
+ * its support function 1; NULL if it leaves that to the options.
+ */
+static const SniiAnalyzer *
+opclass_analyzer(Relation index, int column)
 {
-	Datum		datum;
-	bool		isnull;
-	Oid			opclass;
-	HeapTuple	tuple;
-	char	   *name;
+	FmgrInfo   *proc;
 
-	datum = SysCacheGetAttr(INDEXRELID, index->rd_indextuple,
-							Anum_pg_index_indclass, &isnull);
-	if (isnull)
-		return "";
-	opclass = ((oidvector *) DatumGetPointer(datum))->values[column];
-	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass));
-	if (!HeapTupleIsValid(tuple))
-		return "";
-	name = pstrdup(NameStr(((Form_pg_opclass) GETSTRUCT(tuple))->opcname));
-	ReleaseSysCache(tuple);
-	return name;
+	if (!OidIsValid(index_getprocid(index, column + 1, 1)))
+		return NULL;
+	proc = index_getprocinfo(index, column + 1, 1);
+	return snii_text_analyzer_by_name(
+									  TextDatumGetCString(FunctionCall0Coll(proc, InvalidOid)));
 }
 
 /* The analyzer that the storage options of an index name; NULL if none. */
@@ -290,19 +282,15 @@ const SniiAnalyzer *
 snii_query_index_analyzer(Relation index, int column)
 {
 	Oid			type = index->rd_opcintype[column];
-	const char *name;
 	const SniiAnalyzer *analyzer;
 
 	if (type != TEXTOID && type != BPCHAROID && type != NAMEOID)
 		return NULL;
 	if (has_pages(index))
 		return meta_analyzer(index, column);
-	name = opclass_name(index, column);
-	if (strcmp(name, "text_key_ops") == 0)
-		return NULL;
-	if (strcmp(name, "text_keyword_ops") == 0)
-		return snii_text_analyzer_by_id(SNII_ANALYZER_KEYWORD);
-	analyzer = option_analyzer(RelationGetRelid(index));
+	analyzer = opclass_analyzer(index, column);
+	if (analyzer == NULL)
+		analyzer = option_analyzer(RelationGetRelid(index));
 	return analyzer ? analyzer :
 		snii_text_analyzer_by_id(SNII_ANALYZER_STANDARD);
 }
