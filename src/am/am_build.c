@@ -188,9 +188,7 @@ snii_am_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid,
 			continue;
 		}
 		snii_query_datum_text(index->rd_opcintype[i], values[i], &text, &len);
-		snii_inv_record_begin_column(&record);
 		snii_inv_record_text(&record, state->analyzers[i], text, len);
-		snii_inv_record_end_column(&record);
 	}
 	CheckForSerializableConflictIn(index, NULL, InvalidBlockNumber);
 	snii_lsm_insert(index, heap, tid, record.data, record.len);

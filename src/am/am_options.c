@@ -77,7 +77,7 @@ snii_am_spec(Relation index, SniiMetaSpec *spec)
 	spec->ncolumns = (uint8) ncolumns;
 	for (int i = 0; i < ncolumns; i++)
 		spec->column_analyzer[i] = (uint8)
-			snii_text_analyzer_id(snii_query_index_analyzer(index, i));
+			snii_text_analyzer_id(snii_query_catalog_analyzer(index, i));
 	spec->unicode_version = snii_text_unicode_version();
 }
 

@@ -14,11 +14,26 @@
 #include "catalog/pg_amop.h"
 #include "catalog/pg_amproc.h"
 #include "catalog/pg_opclass.h"
+#include "catalog/pg_opfamily.h"
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
 #include "utils/syscache.h"
+
+/* Name of an operator family, in memory of its own. */
+static const char *
+family_name(Oid family)
+{
+	HeapTuple	tuple = SearchSysCache1(OPFAMILYOID, ObjectIdGetDatum(family));
+	const char *name;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for operator family %u", family);
+	name = pstrdup(NameStr(((Form_pg_opfamily) GETSTRUCT(tuple))->opfname));
+	ReleaseSysCache(tuple);
+	return name;
+}
 
 /* Verify one operator of the family; false and a message if it is wrong. */
 static bool
@@ -56,7 +71,7 @@ snii_am_validate(Oid opclass)
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for operator class %u", opclass);
 	form = (Form_pg_opclass) GETSTRUCT(tuple);
-	family = get_opfamily_name(form->opcfamily, false);
+	family = family_name(form->opcfamily);
 	operators = SearchSysCacheList1(AMOPSTRATEGY,
 									ObjectIdGetDatum(form->opcfamily));
 	procs = SearchSysCacheList1(AMPROCNUM,

@@ -270,6 +270,22 @@ has_pages(Relation index)
 }
 
 /*
+ * What the catalogs say of the analyzer of a column (0-based): the choice of
+ * its operator class or of the index's options, "standard" without either.
+ * The next build will use it.
+ */
+const SniiAnalyzer *
+snii_query_catalog_analyzer(Relation index, int column)
+{
+	const SniiAnalyzer *analyzer = opclass_analyzer(index, column);
+
+	if (analyzer == NULL)
+		analyzer = option_analyzer(RelationGetRelid(index));
+	return analyzer ? analyzer :
+		snii_text_analyzer_by_id(SNII_ANALYZER_STANDARD);
+}
+
+/*
  * The analyzer of a column (0-based) of a snii index; NULL if that is no
  * column of text to search in.
  *
@@ -282,17 +298,12 @@ const SniiAnalyzer *
 snii_query_index_analyzer(Relation index, int column)
 {
 	Oid			type = index->rd_opcintype[column];
-	const SniiAnalyzer *analyzer;
 
 	if (type != TEXTOID && type != BPCHAROID && type != NAMEOID)
 		return NULL;
 	if (has_pages(index))
 		return meta_analyzer(index, column);
-	analyzer = opclass_analyzer(index, column);
-	if (analyzer == NULL)
-		analyzer = option_analyzer(RelationGetRelid(index));
-	return analyzer ? analyzer :
-		snii_text_analyzer_by_id(SNII_ANALYZER_STANDARD);
+	return snii_query_catalog_analyzer(index, column);
 }
 
 /*

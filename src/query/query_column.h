@@ -24,6 +24,8 @@ extern void snii_query_column(PlannerInfo *root, Node *expr,
 							  SniiColumn *column);
 extern const SniiAnalyzer *snii_query_index_analyzer(Relation index,
 													 int column);
+extern const SniiAnalyzer *snii_query_catalog_analyzer(Relation index,
+													   int column);
 extern Node *snii_query_strip_cast(Node *expr);
 
 #endif							/* SNII_QUERY_COLUMN_H */
