@@ -136,6 +136,7 @@ typedef struct BufferSource
 {
 	SniiRecordSource base;
 	Relation	index;
+	MemoryContext context;		/* outlives the build, unlike the caller's */
 	const SniiDirEntry *stretches;
 	int			nstretches;
 	int			current;
@@ -169,9 +170,10 @@ static bool
 buffer_source_next(SniiRecordSource *self, SniiRecord *record)
 {
 	BufferSource *s = (BufferSource *) self;
-	bool		dead;
+	MemoryContext old = MemoryContextSwitchTo(s->context);
+	bool		dead = true;
 
-	while (next_any(s, record, &dead))
+	while (dead && next_any(s, record, &dead))
 	{
 		if (s->nrecords == s->capacity)
 		{
@@ -190,10 +192,9 @@ buffer_source_next(SniiRecordSource *self, SniiRecord *record)
 		if (dead)
 			s->was_dead[s->nrecords / 8] |= (uint8) (1 << (s->nrecords % 8));
 		s->nrecords++;
-		if (!dead)
-			return true;
 	}
-	return false;
+	MemoryContextSwitchTo(old);
+	return !dead;
 }
 
 /*
@@ -275,6 +276,7 @@ flush_stretches(Relation index, const SniiDirEntry *stretches, int n)
 	uint64		ndocs;
 
 	source.index = index;
+	source.context = CurrentMemoryContext;
 	source.stretches = stretches;
 	source.nstretches = n;
 	for (int i = 0; i < n; i++)
