@@ -47,7 +47,9 @@ my @INDENT_OPTIONS = qw(-bad -bap -bbb -bc -bl -cli1 -cp33 -cdb -nce -d0 -di12
 # typedefs there but spoil ordinary variables of the same name.
 my @MORE_TYPEDEFS = qw(bool size_t ssize_t off_t time_t FILE va_list int8_t
   int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t uintptr_t intptr_t
-  UBreakIterator UCaseMap UChar UChar32 UErrorCode UBool ZSTD_CCtx ZSTD_DCtx);
+  UChar UChar32 UErrorCode UBool UBreakIterator UText UCaseMap USet UProperty
+  UVersionInfo UNormalizer2 UConverter ZSTD_CCtx ZSTD_DCtx ZSTD_inBuffer
+  ZSTD_outBuffer);
 my %NO_TYPEDEF = map { $_ => 1 } qw(ANY FD_SET U abs allocfunc boolean date digit
   ilist interval iterator other pointer printfunc reference string timestamp type
   wrap);
@@ -367,9 +369,9 @@ sub check_documents
 		my $dir = $file;
 		$exists{$dir} = $exists{ basename($dir) } = 1 while ($dir = dirname($dir)) ne '.';
 	}
-	my $code = join "\n",
-	  map { slurp($_) } files(qr/\.([ch]|sql|pl|pm|sh)$/, 'src', 'sql', 'test'),
-	  files(qr{/(run|demo|versions|assert)$}, 'test');
+	my $code = join "\n", map { slurp($_) } grep({ -f } 'Makefile'),
+	  files(qr/\.([ch]|sql|pl|pm|sh)$/, 'src', 'sql', 'test/modules', 'test/fuzz', 'test/perl'),
+	  files(qr{/(run|demo|versions|assert|lib\.sh)$}, 'test');
 	my %known = map { $_ => 1 } $code =~ /\b(\w*snii\w*)\b/gi;
 	my %strings = map { $_ => 1 } $code =~ /"([\w.]+)"/g;
 	my $makefile = -f 'Makefile' ? slurp('Makefile') : '';
