@@ -1,7 +1,28 @@
 /*-------------------------------------------------------------------------
  *
  * query_estimate.c
- *	  Placeholder until helper iter's version lands (replace this file).
+ *	  How much a query finds, and what that costs, by the dictionary.
+ *
+ * Terms are looked up in the segments, the largest first: their document
+ * frequencies are exact.  What combines them is a guess:
+ *
+ *	AND			terms are independent of each other
+ *	OR			likewise
+ *	phrase		two neighbours would meet ttf1 * ttf2 / tokens times if words
+ *				were strewn at random, and at most as often as the rarer one
+ *				occurs; words that are put together meet more often than by
+ *				chance.  The estimate lies between the two on a logarithmic
+ *				scale, at PHRASE_PULL of the way; further words follow with the
+ *				share that their pair has of the word in common.
+ *
+ * The rules were chosen on a collection of English books (26,046 passages of
+ * 143 words): over 2,000 word pairs taken from the text, the median of
+ * estimate / truth is 0.8, with 80 % between 0.24 and 4.8; over triples 1.0
+ * (0.5 and 8).  Chance alone gives 0.3 for pairs, the rarer word alone 18.  For
+ * AND of two words of one passage independence has a median of 0.9.
+ *
+ * The cost is bounded: no positions are decoded, and after MAX_LOOKUPS
+ * look-ups the rest is taken to be like what was seen.
  *
  *-------------------------------------------------------------------------
  */
@@ -9,10 +30,438 @@
 
 #include "query/query_estimate.h"
 
+#include <math.h>
+
+#include "inverted/inv_dict.h"
+#include "lsm/lsm_buffer.h"
+#include "lsm/lsm_view.h"
+#include "miscadmin.h"
+#include "query/query_selfuncs.h"
+#include "storage/storage_buffer.h"
+#include "utils/memutils.h"
+
+#define MAX_LOOKUPS		1000	/* of one estimate */
+#define PHRASE_PULL		0.35
+#define MAX_STRETCHES	4		/* that records are counted in */
+#define MAX_RECORDS		32		/* of each, that are counted */
+#define UNKNOWN_SHARE	0.001	/* of a term that was not looked up */
+
+/* Bytes of a TID in a segment, about. */
+#define TID_BYTES		3.0
+
+/* The segment at hand. */
+typedef struct Source
+{
+	SniiInvSegment *segment;
+	int			column;
+	double		documents;		/* not NULL */
+	double		tokens;
+	int		   *lookups;		/* left */
+} Source;
+
+/* What a part of the query comes to in one segment. */
+typedef struct PartCost
+{
+	double		rows;
+	double		postings;
+	double		pages;
+	bool		negated;		/* postings and pages are of the complement */
+} PartCost;
+
+typedef struct TermCost
+{
+	double		df;
+	double		ttf;
+	double		pages;			/* dictionary and documents */
+	double		position_pages;
+} TermCost;
+
+static PartCost estimate_node(Source *s, const SniiQueryNode *node);
+
+/* ----------------
+ *		Terms and phrases
+ * ----------------
+ */
+static TermCost
+estimate_term(Source *s, const SniiQueryTerm *term)
+{
+	TermCost	cost = {0, 0, 1, 0};
+	SniiInvTerm found;
+
+	if (*s->lookups <= 0)
+	{
+		cost.df = cost.ttf = s->documents * UNKNOWN_SHARE;
+		return cost;
+	}
+	(*s->lookups)--;
+	if (!snii_inv_lookup(s->segment, s->column, term->kind, term->bytes,
+						 term->len, &found))
+		return cost;
+	cost.df = (double) found.df;
+	cost.ttf = (double) found.ttf;
+	if (found.form == SNII_INV_SLIM || found.form == SNII_INV_WINDOWED)
+	{
+		cost.pages += ceil((double) found.docs_len / SNII_PAGE_PAYLOAD);
+		cost.position_pages = ceil((double) found.positions_len /
+								   SNII_PAGE_PAYLOAD);
+	}
+	snii_inv_term_release(&found);
+	return cost;
+}
+
+/* Documents that hold two neighbours of a phrase. */
+static double
+estimate_pair(const Source *s, const TermCost *a, const TermCost *b)
+{
+	double		most = Min(a->df, b->df);
+	double		chance = a->ttf * b->ttf / Max(s->tokens, 1);
+
+	if (most <= 0)
+		return 0;
+	chance = Min(chance, most);
+	return pow(chance, 1 - PHRASE_PULL) * pow(most, PHRASE_PULL);
+}
+
+/*
+ * What a phrase costs to read: its rarest term leads, and positions are
+ * decoded where all terms are.
+ */
+static PartCost
+phrase_cost(const Source *s, const TermCost *terms, int n, double rarest)
+{
+	PartCost	cost = {rarest, 0, 0, false};
+	double		candidates = s->documents;
+
+	for (int i = 0; i < n; i++)
+		candidates *= terms[i].df / Max(s->documents, 1);
+	candidates = Min(candidates, rarest);
+	for (int i = 0; i < n; i++)
+	{
+		cost.postings += Min(terms[i].df, 2 * rarest) + candidates *
+			terms[i].ttf / Max(terms[i].df, 1);
+		cost.pages += Min(terms[i].pages, rarest + 2) +
+			Min(terms[i].position_pages, candidates + 1);
+	}
+	return cost;
+}
+
+static PartCost
+estimate_phrase(Source *s, const SniiQueryNode *node)
+{
+	int			n = node->nterms;
+	TermCost   *terms = palloc(n * sizeof(TermCost));
+	double		rarest = s->documents;
+	double		bound = s->documents;
+	double		rows = 0;
+	PartCost	cost = {0, 0, 0, false};
+
+	for (int i = 0; i < n; i++)
+	{
+		terms[i] = estimate_term(s, &node->terms[i]);
+		cost.pages += 1;
+		if (terms[i].df == 0)
+			return cost;
+		rarest = Min(rarest, terms[i].df);
+		if (i > 0)
+		{
+			double		pair = estimate_pair(s, &terms[i - 1], &terms[i]);
+
+			bound = Min(bound, pair);
+			rows = i == 1 ? pair : rows * pair / terms[i - 1].df;
+		}
+	}
+	cost = phrase_cost(s, terms, n, rarest);
+	cost.rows = Min(Max(rows, 1), bound);
+	pfree(terms);
+	return cost;
+}
+
+/* ----------------
+ *		Trees
+ * ----------------
+ */
+static PartCost
+estimate_and(Source *s, const SniiQueryNode *node)
+{
+	double		share = 1;
+	double		rarest = s->documents;
+	PartCost   *parts = palloc(node->nchildren * sizeof(PartCost));
+	PartCost	cost = {0, 0, 0, true};
+
+	for (uint32 i = 0; i < node->nchildren; i++)
+	{
+		parts[i] = estimate_node(s, node->children[i]);
+		share *= parts[i].rows / Max(s->documents, 1);
+		if (!parts[i].negated)
+		{
+			rarest = Min(rarest, parts[i].rows);
+			cost.negated = false;
+		}
+		if (parts[i].rows == 0)
+			break;
+	}
+	cost.rows = share * s->documents;
+	for (uint32 i = 0; i < node->nchildren && share > 0; i++)
+	{
+		cost.postings += Min(parts[i].postings, 2 * rarest + 1);
+		cost.pages += Min(parts[i].pages, 2 * rarest + 2);
+	}
+	pfree(parts);
+	return cost;
+}
+
+static PartCost
+estimate_or(Source *s, const SniiQueryNode *node)
+{
+	double		none = 1;
+	PartCost	cost = {0, 0, 0, false};
+
+	for (uint32 i = 0; i < node->nchildren; i++)
+	{
+		PartCost	part = estimate_node(s, node->children[i]);
+
+		none *= 1 - part.rows / Max(s->documents, 1);
+		cost.postings += part.postings;
+		cost.pages += part.pages;
+		cost.negated |= part.negated;
+	}
+	cost.rows = (1 - none) * s->documents;
+	return cost;
+}
+
+static PartCost
+estimate_node(Source *s, const SniiQueryNode *node)
+{
+	PartCost	cost = {0, 0, 0, false};
+	TermCost	term;
+
+	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
+	switch (node->type)
+	{
+		case SNII_QUERY_NONE:
+			break;
+		case SNII_QUERY_ALL:
+			cost.rows = s->documents;
+			cost.negated = true;
+			break;
+		case SNII_QUERY_TERM:
+			term = estimate_term(s, &node->terms[0]);
+			cost.rows = Min(term.df, s->documents);
+			cost.postings = term.df;
+			cost.pages = term.pages;
+			break;
+		case SNII_QUERY_PHRASE:
+			cost = estimate_phrase(s, node);
+			break;
+		case SNII_QUERY_AND:
+			cost = estimate_and(s, node);
+			break;
+		case SNII_QUERY_OR:
+			cost = estimate_or(s, node);
+			break;
+		case SNII_QUERY_NOT:
+			cost = estimate_node(s, node->children[0]);
+			cost.rows = Max(s->documents - cost.rows, 0);
+			cost.negated = !cost.negated;
+			break;
+	}
+	return cost;
+}
+
+/* ----------------
+ *		Segments
+ * ----------------
+ */
+
+/* Add one segment. */
+static void
+estimate_segment(Relation index, const SniiDirEntry *entry, int column,
+				 const SniiQueryNode *tree, int *lookups, SniiEstimate *e)
+{
+	SniiObject *object = snii_lsm_open_segment(index, entry);
+	SniiInvSegment *segment = snii_inv_open(object, entry->ndocs);
+	const SniiInvHead *head = snii_inv_head(segment);
+	double		all = (double) entry->ndocs;
+	double		live = 1 - Min((double) entry->ndead, all) / all;
+	Source		s = {.segment = segment,.column = column,.lookups = lookups};
+	PartCost	cost;
+
+	s.documents = (double) head->columns[column].ndocs;
+	s.tokens = (double) head->columns[column].sum_length;
+	cost = estimate_node(&s, tree);
+	if (cost.negated)
+	{
+		/* the complement is formed in all documents, with the NULL bitmap */
+		cost.postings += s.documents;
+		if (head->columns[column].nulls != SNII_INV_ABSENT)
+			cost.pages += all / 8 / SNII_PAGE_PAYLOAD;
+	}
+
+	/* head and list of pages; TIDs; delete marks */
+	cost.pages += 2;
+	cost.pages += Min(cost.rows, all * TID_BYTES / SNII_PAGE_PAYLOAD);
+	if (entry->ndead > 0)
+		cost.pages += Min(cost.rows, all / 8 / SNII_PAGE_PAYLOAD + 1);
+
+	e->documents += s.documents * live;
+	e->rows += cost.rows * live;
+	e->postings += cost.postings;
+	e->pages += cost.pages;
+	snii_inv_close(segment);
+}
+
+static int
+compare_size(const void *a, const void *b)
+{
+	uint64		x = (*(const SniiDirEntry *const *) a)->ndocs;
+	uint64		y = (*(const SniiDirEntry *const *) b)->ndocs;
+
+	return (x < y) - (x > y);
+}
+
+/*
+ * Add all segments, the largest first, in memory that is given back after
+ * each.  When there are no look-ups left, the rest is scaled.
+ */
+static void
+estimate_segments(Relation index, const SniiView *view, int column,
+				  const SniiQueryNode *tree, SniiEstimate *e)
+{
+	const SniiDirEntry **sorted = palloc(Max(view->nentries, 1) *
+										 sizeof(SniiDirEntry *));
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "snii estimate",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	int			lookups = MAX_LOOKUPS;
+	int			n = 0;
+	double		total = 0;
+	double		seen = 0;
+
+	for (int i = 0; i < view->nentries; i++)
+	{
+		if (view->entries[i].kind == SNII_ENTRY_SEGMENT &&
+			view->entries[i].ndocs > 0)
+		{
+			sorted[n++] = &view->entries[i];
+			total += (double) view->entries[i].ndocs;
+		}
+	}
+	qsort(sorted, n, sizeof(SniiDirEntry *), compare_size);
+	for (int i = 0; i < n && lookups > 0; i++)
+	{
+		estimate_segment(index, sorted[i], column, tree, &lookups, e);
+		seen += (double) sorted[i]->ndocs;
+		MemoryContextReset(context);
+	}
+	if (seen > 0 && seen < total)
+	{
+		double		factor = total / seen;
+
+		e->documents *= factor;
+		e->rows *= factor;
+		e->postings *= factor;
+		e->pages *= factor;
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+/* ----------------
+ *		Write buffer
+ * ----------------
+ */
+
+/*
+ * About how many records a stretch has: counted, if they are few, else by the
+ * length of the first ones.
+ */
+static double
+stretch_records(Relation index, const SniiDirEntry *entry)
+{
+	SniiBufferScan *scan = snii_lsm_buffer_scan(index, entry);
+	SniiRecord	record;
+	double		bytes = 0;
+	int			n = 0;
+	bool		more = true;
+
+	while (n < MAX_RECORDS && (more = snii_lsm_buffer_next(scan, &record)))
+	{
+		bytes += record.len + sizeof(SniiRecordHeader);
+		n++;
+	}
+	snii_lsm_buffer_end(scan);
+	if (!more)
+		return n;
+	return Max((double) SNII_STRETCH_PAGES * SNII_BUFFER_CAPACITY / bytes, 1) *
+		n;
+}
+
+/*
+ * Add the write buffer: every record is looked at, and matches as often as
+ * documents of the segments do.
+ */
+static void
+estimate_buffer(Relation index, const SniiView *view,
+				const SniiQueryNode *tree, SniiEstimate *e)
+{
+	double		records = 0;
+	double		share;
+	int			n = 0;
+	int			counted = 0;
+
+	for (int i = 0; i < view->nentries; i++)
+	{
+		if (view->entries[i].kind != SNII_ENTRY_STRETCH)
+			continue;
+		n++;
+		if (counted < MAX_STRETCHES)
+		{
+			records += stretch_records(index, &view->entries[i]);
+			counted++;
+		}
+	}
+	if (records == 0)
+		return;
+	records *= (double) n / counted;
+	share = e->documents > 0 ? e->rows / e->documents :
+		snii_query_default_selectivity(tree);
+	e->records = records;
+	e->documents += records;
+	e->rows += records * share;
+	e->pages += (double) n * (SNII_STRETCH_PAGES + 1);
+}
+
+/*
+ * Estimate a query on a column (from 0) of an index.  The caller has a
+ * snapshot; see lsm_view.h.
+ */
+void
+snii_query_estimate(Relation index, int column, const SniiQueryNode *tree,
+					SniiEstimate *estimate)
+{
+	SniiView   *view = snii_lsm_view(index, false);
+
+	memset(estimate, 0, sizeof(SniiEstimate));
+	estimate->pages = 1;		/* the directory */
+	estimate_segments(index, view, column, tree, estimate);
+	estimate_buffer(index, view, tree, estimate);
+	pfree(view);
+}
+
+/*
+ * The same, cut down to how many documents match and how many pages of the
+ * index a scan reads.
+ */
 double
 snii_query_estimate_rows(Relation index, int column,
-						 const SniiQueryNode *tree, double *pages)
+						 const SniiQueryNode *tree, double *pages_out)
 {
-	*pages = 5;
-	return 100;
+	SniiEstimate estimate;
+
+	snii_query_estimate(index, column, tree, &estimate);
+	if (pages_out != NULL)
+		*pages_out = estimate.pages;
+	return estimate.rows;
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * query_estimate.h
- *	  How many documents a query matches, and what finding them reads.
+ *	  How much a query finds, and what that costs, by the dictionary.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,8 +11,21 @@
 #include "query/query_tree.h"
 #include "utils/rel.h"
 
+/* Of a query on one column of an index. */
+typedef struct SniiEstimate
+{
+	double		documents;		/* whose column is not NULL */
+	double		rows;			/* of these, that match */
+	double		pages;			/* of the index, that a scan reads */
+	double		postings;		/* documents that iterators look at */
+	double		records;		/* of the write buffer, all are looked at */
+} SniiEstimate;
+
+extern void snii_query_estimate(Relation index, int column,
+								const SniiQueryNode *tree,
+								SniiEstimate *estimate);
 extern double snii_query_estimate_rows(Relation index, int column,
 									   const SniiQueryNode *tree,
-									   double *pages);
+									   double *pages_out);
 
 #endif							/* SNII_QUERY_ESTIMATE_H */

@@ -14,15 +14,22 @@
 
 #include "query/query_selfuncs.h"
 
+#include "access/genam.h"
 #include "access/htup_details.h"
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
+#include "commands/defrem.h"
 #include "fmgr.h"
+#include "lsm/lsm_kind.h"
 #include "miscadmin.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/paths.h"
+#include "query/query_column.h"
+#include "query/query_estimate.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 #include "utils/selfuncs.h"
+#include "utils/snapmgr.h"
 
 /* Of a term that nothing is known about. */
 #define DEFAULT_TERM_SELECTIVITY	0.005
@@ -33,14 +40,31 @@
 PG_FUNCTION_INFO_V1(snii_matchsel);
 
 /*
- * SEAM: the share of documents, of those not NULL, that match the query, from
- * the dictionary of the index.  attno is 0-based.  False if it cannot tell.
+ * The share of documents, of those not NULL, that match the query, from the
+ * dictionary of an index on the column (from 0).  False if it cannot tell.
+ * The planner holds the lock of the index.
  */
 static bool
-snii_query_estimate(Oid indexoid, int attno, const SniiQuery *query,
-					double *selectivity)
+estimate_by_dictionary(Oid indexoid, int column, const SniiQuery *query,
+					   double *selectivity)
 {
-	return false;
+	Relation	index;
+	SniiEstimate e = {0};
+
+	/* What an index consists of can be read with a snapshot only. */
+	if (!ActiveSnapshotSet())
+		return false;
+	index = index_open(indexoid, NoLock);
+	if (index->rd_rel->relam == get_index_am_oid("snii", true) &&
+		index->rd_index->indisvalid &&
+		snii_lsm_kind(index)->id == SNII_KIND_INVERTED &&
+		snii_query_index_analyzer(index, column) == snii_query_analyzer(query))
+		snii_query_estimate(index, column, snii_query_tree(query), &e);
+	index_close(index, NoLock);
+	if (e.documents <= 0)
+		return false;
+	*selectivity = Min(e.rows / e.documents, 1.0);
+	return true;
 }
 
 /*
@@ -91,9 +115,11 @@ estimate_by_index(const VariableStatData *vardata, const SniiQuery *query,
 	{
 		IndexOptInfo *index = lfirst(lc);
 
+		if (index->hypothetical || (index->indpred != NIL && !index->predOK))
+			continue;
 		for (int i = 0; i < index->nkeycolumns; i++)
 			if (match_index_to_operand(vardata->var, i, index) &&
-				snii_query_estimate(index->indexoid, i, query, selectivity))
+				estimate_by_dictionary(index->indexoid, i, query, selectivity))
 				return true;
 	}
 	return false;
