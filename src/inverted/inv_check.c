@@ -33,6 +33,7 @@
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
+#include "codec/codec_bloom.h"
 #include "codec/codec_length.h"
 #include "inverted/inv_check.h"
 #include "inverted/inv_columns.h"
@@ -88,6 +89,21 @@ check_stream(const Check *c, int stream, uint64 bytes)
 		snii_storage_corrupted(c->index, InvalidBlockNumber,
 							   "stream %d of a segment has %u pages for "
 							   UINT64_FORMAT " bytes", stream, found, bytes);
+}
+
+/* The filter has the size that its terms ask for. */
+static void
+check_filter(const Check *c)
+{
+	uint64		blocks = snii_codec_bloom_blocks(c->head->nterms,
+												 SNII_INV_FILTER_BITS);
+
+	if (c->head->filter != SNII_INV_ABSENT &&
+		c->head->filter_blocks != blocks)
+		snii_storage_corrupted(c->index, InvalidBlockNumber,
+							   "filter of a segment has " UINT64_FORMAT
+							   " blocks, not " UINT64_FORMAT,
+							   c->head->filter_blocks, blocks);
 }
 
 /* The columns are those of the index. */
@@ -520,6 +536,7 @@ snii_inv_kind_check_segment(Relation index, SniiObject *object, uint64 ndocs,
 	check_stream(c, SNII_INV_STREAM_DOCS, c->head->docs_bytes);
 	check_stream(c, SNII_INV_STREAM_POSITIONS, c->head->positions_bytes);
 	check_stream(c, SNII_INV_STREAM_COLUMNS, c->head->columns_bytes);
+	check_filter(c);
 	check_marks(c, ndocs, marks, "delete bitmap");
 	check_tids(c);
 	for (int i = 0; i < c->head->ncolumns; i++)

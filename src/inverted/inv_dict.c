@@ -283,6 +283,7 @@ apply_key(SniiInvDict *dict, const SniiInvEntryKey *entry)
 	if (good)
 	{
 		memcpy(key + entry->prefix, entry->suffix, entry->suffix_len);
+		snii_inv_counters.dict_bytes_copied += entry->suffix_len;
 		dict->keylen = entry->prefix + entry->suffix_len;
 		good = key[0] < dict->seg->head.ncolumns;
 	}

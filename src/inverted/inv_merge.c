@@ -74,7 +74,7 @@ load_marks(Source *s, const SniiMergeInput *input)
 	uint64		nbytes = (s->ndocs + 7) / 8;
 	uint64		live = 0;
 
-	if (input->marks == NULL || input->ndead == 0)
+	if (input->marks == NULL)
 		return s->ndocs;
 	s->dead = MemoryContextAllocHuge(CurrentMemoryContext,
 									 (nwords + 1) * sizeof(uint64));
@@ -167,7 +167,10 @@ add_positions(Merge *m, SniiInvCursor *c)
 	int			n;
 
 	while ((n = snii_inv_cursor_position_next(c, &run)) > 0)
+	{
+		CHECK_FOR_INTERRUPTS();
 		snii_inv_writer_positions(m->writer, run, n);
+	}
 }
 
 /*

@@ -19,7 +19,7 @@ typedef struct SniiInvCounters
 	uint64		filter_probes;
 	uint64		filter_misses;	/* look-ups that the filter answered */
 	uint64		dict_pages;		/* dictionary and inner pages pinned */
-	uint64		dict_bytes_copied;	/* by look-ups: stays 0 */
+	uint64		dict_bytes_copied;	/* of keys, by walks; look-ups copy none */
 	uint64		windows_decoded;
 	uint64		windows_skipped;	/* passed without decoding */
 	uint64		position_blocks;	/* decoded */

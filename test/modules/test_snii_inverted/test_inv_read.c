@@ -11,6 +11,7 @@
 #include "access/xact.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "portability/instr_time.h"
 #include "storage/bufmgr.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -178,6 +179,8 @@ test_inv_merge(PG_FUNCTION_ARGS)
 	SniiObject *direct;
 	uint64		from = 0;
 	uint64		n;
+	instr_time	start;
+	instr_time	elapsed;
 
 	pg_prng_seed(&prng, PG_GETARG_INT64(1));
 	whole = test_inv_corpus(&prng, ndocs, PG_GETARG_INT32(3));
@@ -190,8 +193,14 @@ test_inv_merge(PG_FUNCTION_ARGS)
 		from = to;
 	}
 	live = test_inv_corpus_part(whole, 0, ndocs, dead);
+	INSTR_TIME_SET_CURRENT(start);
 	w = snii_storage_writer_begin(rel, SNII_SLOT_FLUSH);
 	n = snii_inv_kind_merge(rel, w, inputs, npieces);
+	INSTR_TIME_SET_CURRENT(elapsed);
+	INSTR_TIME_SUBTRACT(elapsed, start);
+	elog(DEBUG1, "%.1f ms for " UINT64_FORMAT " postings, " UINT64_FORMAT
+		 " positions", INSTR_TIME_GET_MILLISEC(elapsed), live->npostings,
+		 live->npositions);
 	CHECK(n == live->ndocs, UINT64_FORMAT " documents", n);
 	merged = test_inv_publish(rel, w, n, NULL);
 	direct = test_inv_corpus_write(rel, live, NULL, true);
