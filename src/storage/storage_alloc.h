@@ -45,10 +45,6 @@ extern void snii_storage_slot_release(Relation index, int slot);
 extern SniiExtent snii_storage_alloc(Relation index, int slot, uint32 want,
 									 int stream);
 
-/* Give back the last pages of an extent of the slot: keep "keep" of it. */
-extern void snii_storage_trim(Relation index, int slot, BlockNumber start,
-							  uint32 keep);
-
 /* Where the list of a slot is. */
 extern void snii_storage_slot_get(Relation index, int slot, SniiSlot *result);
 

@@ -52,8 +52,5 @@ snii_storage_list_verify(Relation index, BlockNumber blk,
 extern SniiExtent snii_storage_take(Relation index, GenericXLogState *state,
 									SniiMetaPage *meta, uint32 want,
 									BlockNumber physical, Buffer *free_buf);
-extern void snii_storage_give(Relation index, GenericXLogState *state,
-							  SniiMetaPage *meta, BlockNumber start,
-							  uint32 len, Buffer *buf);
 
 #endif							/* SNII_STORAGE_LIST_H */

@@ -4,9 +4,9 @@
  *	  Streams of bytes and pages in the blocks of an index.
  *
  * Writer: each stream collects full pages in memory and writes them in
- * batches of up to BATCH_PAGES, each batch as one WAL record of full page
- * images; extents double up to EXTENT_PAGES, and what the last extent of a
- * stream has too much is given back at the end.
+ * batches of up to BATCH_PAGES (256 kB), each batch as one WAL record of full
+ * page images; extents are taken for a batch and fit it, so that nothing is
+ * left over.
  *
  * Reader: the list of extents is read once and split by stream; page n of a
  * stream is found by binary search.
@@ -28,7 +28,6 @@
 #include "utils/memutils.h"
 
 #define BATCH_PAGES			32	/* XLR_MAX_BLOCK_ID allows no more */
-#define EXTENT_PAGES		128
 
 /* ----------------------------------------------------------------
  *		Writing
@@ -40,7 +39,6 @@ typedef struct StreamWriter
 	uint64		written;		/* pages written to the file */
 	SniiExtent	extent;			/* the current one */
 	uint32		extent_used;	/* pages of it that are taken */
-	uint32		next_extent;	/* pages to ask for next */
 	int			npending;		/* pages in memory, the last one not full */
 	uint32		fill;			/* bytes in the last one */
 	SniiPageImage *pages;	/* BATCH_PAGES, allocated on demand */
@@ -65,8 +63,6 @@ snii_storage_writer_begin(Relation index, int slot)
 	w->slot = slot;
 	w->id = snii_storage_next_id(index);
 	w->context = CurrentMemoryContext;
-	for (int i = 0; i < SNII_STREAMS; i++)
-		w->streams[i].next_extent = 1;
 	return w;
 }
 
@@ -128,10 +124,9 @@ flush_pages(SniiObjectWriter *w, int stream, int n)
 	{
 		if (s->extent_used == SniiExtentLen(&s->extent))
 		{
-			s->extent = snii_storage_alloc(w->index, w->slot, s->next_extent,
+			s->extent = snii_storage_alloc(w->index, w->slot, (uint32) (n - i),
 										   stream);
 			s->extent_used = 0;
-			s->next_extent = Min(s->next_extent * 2, EXTENT_PAGES);
 		}
 		blocks[i] = s->extent.start + s->extent_used++;
 	}
@@ -246,9 +241,6 @@ snii_storage_writer_finish(SniiObjectWriter *w, SniiObjectRef *ref)
 
 		if (s->npending > 0)
 			flush_pages(w, i, s->npending);
-		if (s->extent_used < SniiExtentLen(&s->extent))
-			snii_storage_trim(w->index, w->slot, s->extent.start,
-							  s->extent_used);
 		if (s->pages != NULL)
 			pfree(s->pages);
 		s->pages = NULL;

@@ -60,7 +60,7 @@ extern void snii_storage_append_marks(SniiObjectWriter *w, uint64 ndocs,
 									  const uint8 *bits);
 
 /*
- * Write what is pending, give surplus pages back and describe the object.
+ * Write what is pending and describe the object.
  * Its pages stay in the slot until snii_storage_publish() moves them.
  */
 extern void snii_storage_writer_finish(SniiObjectWriter *w,
