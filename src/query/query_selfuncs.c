@@ -16,6 +16,7 @@
 
 #include "access/genam.h"
 #include "access/htup_details.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
@@ -55,7 +56,9 @@ estimate_by_dictionary(Oid indexoid, int column, const SniiQuery *query,
 	if (!ActiveSnapshotSet())
 		return false;
 	index = index_open(indexoid, NoLock);
-	if (index->rd_rel->relam == get_index_am_oid("snii", true) &&
+	/* that of a partitioned table, listed from 16 on, has no pages */
+	if (index->rd_rel->relkind == RELKIND_INDEX &&
+		index->rd_rel->relam == get_index_am_oid("snii", true) &&
 		index->rd_index->indisvalid &&
 		snii_lsm_kind(index)->id == SNII_KIND_INVERTED &&
 		snii_query_index_analyzer(index, column) == snii_query_analyzer(query))

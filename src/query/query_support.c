@@ -33,6 +33,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/supportnodes.h"
+#include "optimizer/optimizer.h"
 #include "query/query_column.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -119,6 +120,8 @@ make_match(Oid schema, Node *left, Node *right, Oid collation)
 	clause = make_opclause(opno, BOOLOID, false, (Expr *) left, (Expr *) right,
 						   InvalidOid, collation);
 	set_opfuncid((OpExpr *) clause);
+	if (IsA(left, Const) && IsA(right, Const))
+		return eval_const_expressions(NULL, (Node *) clause);
 	return (Node *) clause;
 }
 
