@@ -86,12 +86,15 @@ close_index(Relation index, Relation heap, LOCKMODE table_lock,
 	table_close(heap, table_lock);
 }
 
+/*
+ * Called before anything is locked, so that a user without the right cannot
+ * stall others, and again under the lock.
+ */
 static void
-check_owner(Relation index)
+check_owner(Oid oid)
 {
-	if (!snii_compat_owns_relation(RelationGetRelid(index)))
-		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX,
-					   RelationGetRelationName(index));
+	if (!snii_compat_owns_relation(oid))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, get_rel_name(oid));
 }
 
 static void
@@ -117,8 +120,9 @@ snii_flush(PG_FUNCTION_ARGS)
 	int			n;
 
 	forbid_in_recovery("snii_flush()");
+	check_owner(oid);
 	index = open_index(oid, RowExclusiveLock, RowExclusiveLock, &heap);
-	check_owner(index);
+	check_owner(oid);
 	n = snii_lsm_flush(index, true, true);
 	snii_storage_recycle(index, heap);
 	close_index(index, heap, RowExclusiveLock, RowExclusiveLock);
@@ -138,8 +142,9 @@ snii_merge(PG_FUNCTION_ARGS)
 	int			n;
 
 	forbid_in_recovery("snii_merge()");
+	check_owner(oid);
 	index = open_index(oid, RowExclusiveLock, RowExclusiveLock, &heap);
-	check_owner(index);
+	check_owner(oid);
 	n = snii_lsm_merge_all(index);
 	snii_storage_recycle(index, heap);
 	close_index(index, heap, RowExclusiveLock, RowExclusiveLock);
@@ -187,13 +192,26 @@ check_heap(Relation heap, Relation index, const SniiTidList *tids)
 											   false);
 	HeapCheck	check = {index, tids};
 
+	/*
+	 * A build leaves out rows that only snapshots older than it see; such a
+	 * one is no measure of the index.
+	 */
+	if (IsolationUsesXactSnapshot() && index->rd_index->indcheckxmin &&
+		!TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data),
+							   snapshot->xmin))
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("index \"%s\" cannot be verified with this transaction's snapshot",
+						RelationGetRelationName(index))));
+
 	/* As a concurrent build does: only rows that the snapshot sees. */
 	info->ii_Concurrent = true;
 	info->ii_Unique = false;
 	info->ii_ExclusionOps = NULL;
 	info->ii_ExclusionProcs = NULL;
 	info->ii_ExclusionStrats = NULL;
-	table_index_build_scan(heap, index, info, false, false, heap_check_row,
+	/* "true": the scan was begun without synchronisation, that is what counts */
+	table_index_build_scan(heap, index, info, true, false, heap_check_row,
 						   &check, scan);
 	UnregisterSnapshot(snapshot);
 }
@@ -214,8 +232,9 @@ snii_check(PG_FUNCTION_ARGS)
 	SniiTidList tids = {0};
 	SniiMetaPage meta;
 
+	check_owner(oid);
 	index = open_index(oid, table_lock, AccessShareLock, &heap);
-	check_owner(index);
+	check_owner(oid);
 	snii_storage_meta_read(index, &meta);
 	snii_lsm_check(index, strict, &tids);
 	if (heapallindexed)
