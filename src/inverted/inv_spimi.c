@@ -31,7 +31,8 @@
  * One token costs about three cache misses when its term is rare (slot,
  * record, slice).  To overlap them, tokens go through a short pipeline: the
  * hash is computed and the slot prefetched on arrival, the record prefetched
- * some tokens later, and only then is the token added.  What arrives in one
+ * some tokens later, then the place in the slice, and only then is the token
+ * added.  What arrives in one
  * order is added in the same order, so the pipeline is not seen from outside
  * but for copying the bytes.
  *
@@ -52,6 +53,10 @@
 #include "codec/codec_varint.h"
 #include "inverted/inv_spimi.h"
 
+/*
+ * Functions that only prefetch must be inlined always: gcc takes them for pure
+ * and drops calls of them otherwise.
+ */
 #if defined(__GNUC__) || defined(__clang__)
 #define SNII_PREFETCH(p) __builtin_prefetch(p)
 #else
@@ -91,11 +96,16 @@ static const uint16 slice_bytes[] = {
 #define LINK_BYTES		sizeof(uint32)
 
 /* Pipeline of tokens that wait for the cache. */
-#define PIPE_SIZE		16
+#define PIPE_SIZE		32
 #define PIPE_MASK		(PIPE_SIZE - 1)
-#define PIPE_RECORD		6		/* prefetch the record of a token that old */
-#define PIPE_ADD		12		/* add a token that old */
-#define PIPE_KEY		48		/* longer terms do not wait */
+#define PIPE_RECORD		8		/* prefetch the record of a token that old */
+#define PIPE_SLICE		16		/* prefetch the end of its postings */
+#define PIPE_ADD		24		/* add it */
+#define PIPE_PROBES		4		/* slots that are looked at for that */
+#define PIPE_KEY		44		/* longer terms do not wait */
+
+/* Terms whose slices are fetched before they are read. */
+#define WALK_AHEAD		8
 
 /* Record of a term; its bytes follow. */
 typedef struct SpimiTerm
@@ -129,6 +139,7 @@ typedef struct SpimiPending
 	uint32		ident;
 	uint32		doc;
 	uint32		position;
+	uint32		id;				/* of the term, most likely; 0: unknown */
 	uint8		bytes[PIPE_KEY];
 } SpimiPending;
 
@@ -139,6 +150,14 @@ typedef struct SpimiSorted
 	uint32		id;
 	uint32		group;			/* column << 8 | kind */
 } SpimiSorted;
+
+/* Walk along the slices of a term that will be read soon. */
+typedef struct SpimiWalk
+{
+	uint32		offset;			/* of the slice */
+	uint32		end;			/* of the postings */
+	int			level;
+} SpimiWalk;
 
 /* Blocks of one kind. */
 typedef struct SpimiBlocks
@@ -173,6 +192,7 @@ struct SniiSpimi
 	/* sorted iteration */
 	SpimiSorted *sorted;
 	uint32		nread;
+	SpimiWalk	walks[WALK_AHEAD];
 
 	SpimiPending pipe[PIPE_SIZE];
 };
@@ -653,14 +673,47 @@ add_token(SniiSpimi *s, uint32 tag, uint32 ident, const uint8 *bytes,
 
 /* ---------------- pipeline ---------------- */
 
-/* Bring the record of a token into the cache, if its slot is the first. */
-static inline void
-prefetch_record(SniiSpimi *s, const SpimiPending *p)
+/*
+ * Bring the record of a token into the cache, if one of the first slots has
+ * it; a record may lie across the border of two cache lines.
+ */
+static pg_attribute_always_inline void
+prefetch_record(SniiSpimi *s, SpimiPending *p)
 {
-	const SpimiSlot *slot = &s->table[p->tag >> s->table_shift];
+	uint64		mask = (UINT64CONST(1) << (32 - s->table_shift)) - 1;
+	uint64		at = p->tag >> s->table_shift;
 
-	if (slot->id != 0)
-		SNII_PREFETCH(term_at(s, slot->id));
+	for (int i = 0; i < PIPE_PROBES; i++)
+	{
+		const SpimiSlot *slot = &s->table[(at + i) & mask];
+
+		if (slot->id == 0)
+			return;
+		if (slot->tag == p->tag)
+		{
+			const uint8 *t = (const uint8 *) term_at(s, slot->id);
+
+			p->id = slot->id;
+			SNII_PREFETCH(t);
+			SNII_PREFETCH(t + TERM_HEADER + IDENT_LEN(p->ident) - 1);
+			return;
+		}
+	}
+}
+
+/* Bring the end of its postings into the cache. */
+static pg_attribute_always_inline void
+prefetch_slice(SniiSpimi *s, const SpimiPending *p)
+{
+	if (p->id != 0)
+		SNII_PREFETCH(arena_at(s, term_at(s, p->id)->write));
+}
+
+/* The token that arrived so many tokens ago; it is still in the pipeline. */
+static inline SpimiPending *
+pending(SniiSpimi *s, int age)
+{
+	return &s->pipe[(s->narrived - age) & PIPE_MASK];
 }
 
 /* Add all tokens that wait. */
@@ -715,17 +768,20 @@ snii_inv_spimi_token(SniiSpimi *s, int column, int kind,
 	p->tag = tag;
 	p->ident = ident;
 	p->doc = s->doc;
+	p->id = 0;
 	p->position = position;
 	memcpy(p->bytes, key, len);
 	s->narrived++;
-	if (s->narrived - s->nadded > PIPE_RECORD)
-		prefetch_record(s, &s->pipe[(s->narrived - PIPE_RECORD) & PIPE_MASK]);
-	if (s->narrived - s->nadded > PIPE_ADD)
+	if (likely(s->narrived - s->nadded > PIPE_ADD))
 	{
+		prefetch_record(s, pending(s, PIPE_RECORD));
+		prefetch_slice(s, pending(s, PIPE_SLICE));
 		p = &s->pipe[s->nadded & PIPE_MASK];
 		s->nadded++;
 		add_token(s, p->tag, p->ident, p->bytes, p->doc, p->position);
 	}
+	else if (s->narrived - s->nadded > PIPE_RECORD)
+		prefetch_record(s, pending(s, PIPE_RECORD));
 }
 
 /* ---------------- sorted iteration ---------------- */
@@ -811,18 +867,66 @@ snii_inv_spimi_sort(SniiSpimi *s)
 	sort_terms(sorted, n, s);
 	s->sorted = sorted;
 	s->nread = 0;
+	/* no walks yet: all at their end */
+	memset(s->walks, 0, sizeof(s->walks));
 }
 
-/* Bring records and first slices of coming terms into the cache. */
-static inline void
+/* Bring a slice, both ends of it, into the cache. */
+static pg_attribute_always_inline void
+prefetch_whole(SniiSpimi *s, const SpimiWalk *walk)
+{
+	const uint8 *p = arena_at(s, walk->offset);
+
+	SNII_PREFETCH(p);
+	SNII_PREFETCH(p + slice_bytes[walk->level] + LINK_BYTES - 1);
+}
+
+/* Go to the next slice of a coming term, unless it was its last one. */
+static pg_attribute_always_inline void
+walk_on(SniiSpimi *s, SpimiWalk *walk)
+{
+	uint32		link;
+
+	if (walk->end - walk->offset <= slice_bytes[walk->level])
+		return;
+	memcpy(&link, arena_at(s, walk->offset + slice_bytes[walk->level]),
+		   LINK_BYTES);
+	walk->offset = link;
+	if (walk->level < LEVELS - 1)
+		walk->level++;
+	prefetch_whole(s, walk);
+}
+
+/*
+ * Bring records and slices of coming terms into the cache.  A chain can only
+ * be followed link by link, so for each of the next WALK_AHEAD terms one more
+ * slice is fetched at every call.
+ */
+static pg_attribute_always_inline void
 prefetch_sorted(SniiSpimi *s)
 {
 	uint32		i = s->nread;
 
-	if (i + 16 < s->nterms)
-		SNII_PREFETCH(term_at(s, s->sorted[i + 16].id));
-	if (i + 8 < s->nterms)
-		SNII_PREFETCH(arena_at(s, term_at(s, s->sorted[i + 8].id)->head));
+	if (i + 2 * WALK_AHEAD < s->nterms)
+	{
+		const uint8 *t = (const uint8 *)
+			term_at(s, s->sorted[i + 2 * WALK_AHEAD].id);
+
+		SNII_PREFETCH(t);
+		SNII_PREFETCH(t + TERM_HEADER);
+	}
+	for (uint32 k = 1; k < WALK_AHEAD; k++)
+		walk_on(s, &s->walks[(i + k) % WALK_AHEAD]);
+	if (i + WALK_AHEAD < s->nterms)
+	{
+		const SpimiTerm *t = term_at(s, s->sorted[i + WALK_AHEAD].id);
+		SpimiWalk  *walk = &s->walks[i % WALK_AHEAD];
+
+		walk->offset = t->head;
+		walk->end = t->write;
+		walk->level = 0;
+		prefetch_whole(s, walk);
+	}
 }
 
 /*

@@ -17,7 +17,7 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 CREATE FUNCTION test_inv_misuse(rel regclass, what text) RETURNS void
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 
--- Build from a text column of a table; times in milliseconds.
+-- Build from a text column of a table; processor times in milliseconds.
 CREATE FUNCTION test_inv_bench(rel regclass, source regclass, attno int,
 	budget bigint, OUT tokens bigint, OUT terms bigint, OUT runs int,
 	OUT spilled bigint, OUT peak bigint, OUT scan_ms float8,
