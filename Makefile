@@ -32,7 +32,6 @@ REGRESS := $(strip $(filter setup,$(SNII_REGRESS)) \
 	$(filter-out setup,$(SNII_REGRESS)))
 ISOLATION := $(sort $(basename $(notdir $(wildcard test/specs/*.spec))))
 PROVE_TESTS := $(sort $(wildcard test/t/*.pl))
-PROVE_FLAGS = -I test/perl
 ifneq ($(PROVE_TESTS),)
 TAP_TESTS = 1
 endif
@@ -53,6 +52,8 @@ EXTRA_CLEAN = results regression.diffs regression.out log
 
 ifneq ($(PGXS),)
 include $(PGXS)
+
+PG_PROVE_FLAGS += -I test/perl
 
 # Debian's PGXS does not track headers.
 $(OBJS) $(OBJS:.o=.bc): $(SNII_HEADERS)
