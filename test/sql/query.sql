@@ -84,6 +84,14 @@ SELECT $$phrase('a' b)$$::sniiquery;
 SELECT $$phrase('a'$$::sniiquery;
 SELECT $$phrase('a' _0 'b')$$::sniiquery;
 SELECT $$phrase('a' _99999999999 'b')$$::sniiquery;
+-- from 16 on, as a soft error
+SELECT current_setting('server_version_num')::int >= 160000 AS soft \gset
+\if :soft
+SELECT pg_input_is_valid('a AND', 'sniiquery') AS bad, pg_input_is_valid('@no a', 'sniiquery') AS unknown,
+	pg_input_is_valid('a', 'sniiquery') AS good;
+\else
+SELECT false AS bad, false AS unknown, true AS good;
+\endif
 -- syntax of features to come
 SELECT 'pre*'::sniiquery;
 SELECT 'w?ld'::sniiquery;
