@@ -425,7 +425,9 @@ WHERE d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'snii') AND d.d
 	AND d.classid NOT IN ('pg_type'::regclass, 'pg_opfamily'::regclass);
 BEGIN;
 SAVEPOINT s;
+\set VERBOSITY terse
 DROP EXTENSION snii;
+\set VERBOSITY default
 ROLLBACK TO s;
 DROP EXTENSION snii CASCADE;
 CREATE SCHEMA other;
