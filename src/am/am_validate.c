@@ -79,7 +79,7 @@ snii_am_validate(Oid opclass)
 	for (int i = 0; i < operators->n_members; i++)
 	{
 		Form_pg_amop op = (Form_pg_amop)
-			GETSTRUCT(&operators->members[i]->tuple);
+		GETSTRUCT(&operators->members[i]->tuple);
 
 		result &= validate_operator(family, op);
 		found |= op->amoplefttype == form->opcintype &&
@@ -96,7 +96,7 @@ snii_am_validate(Oid opclass)
 	for (int i = 0; i < procs->n_members; i++)
 	{
 		Form_pg_amproc proc = (Form_pg_amproc)
-			GETSTRUCT(&procs->members[i]->tuple);
+		GETSTRUCT(&procs->members[i]->tuple);
 
 		if (proc->amprocnum == SNII_ANALYZER_PROC &&
 			check_amproc_signature(proc->amproc, TEXTOID, true, 0, 0))

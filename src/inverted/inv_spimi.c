@@ -910,7 +910,7 @@ prefetch_sorted(SniiSpimi *s)
 	if (i + 2 * WALK_AHEAD < s->nterms)
 	{
 		const uint8 *t = (const uint8 *)
-			term_at(s, s->sorted[i + 2 * WALK_AHEAD].id);
+		term_at(s, s->sorted[i + 2 * WALK_AHEAD].id);
 
 		SNII_PREFETCH(t);
 		SNII_PREFETCH(t + TERM_HEADER);

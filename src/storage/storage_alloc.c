@@ -211,7 +211,7 @@ snii_storage_next_id(Relation index)
 	Buffer		buf = snii_storage_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
 	GenericXLogState *state = GenericXLogStart(index);
 	SniiMetaPage *meta =
-		snii_storage_meta(GenericXLogRegisterBuffer(state, buf, 0));
+	snii_storage_meta(GenericXLogRegisterBuffer(state, buf, 0));
 	uint64		id = meta->next_id++;
 
 	GenericXLogFinish(state);
@@ -228,7 +228,7 @@ add_list_page(Relation index, Buffer meta_buf, int slot, BlockNumber physical)
 {
 	GenericXLogState *state = GenericXLogStart(index);
 	SniiMetaPage *meta =
-		snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf, 0));
+	snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf, 0));
 	SniiSlot   *s = &meta->slots[slot];
 	Buffer		old_buf = InvalidBuffer;
 	Buffer		free_buf;
@@ -276,7 +276,7 @@ add_extent(Relation index, Buffer meta_buf, Buffer tail_buf, int slot,
 {
 	GenericXLogState *state = GenericXLogStart(index);
 	SniiMetaPage *meta =
-		snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf, 0));
+	snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf, 0));
 	Page		page = GenericXLogRegisterBuffer(state, tail_buf, 0);
 	SniiListPage *list = snii_storage_list(page);
 	Buffer		free_buf;

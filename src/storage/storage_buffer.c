@@ -335,7 +335,7 @@ append_large(Relation index, int lane, SniiTail *tail,
 {
 	uint32		rest = len - (uint32) SNII_RECORD_MAX_BODY;
 	uint32		n = 1 + (rest + SNII_BUFFER_CAPACITY - 1) /
-		SNII_BUFFER_CAPACITY;
+	SNII_BUFFER_CAPACITY;
 	BlockNumber blocks[SNII_RECORD_MAX_PAGES + 1];
 	BlockNumber header_blk;
 	Buffer		header;

@@ -41,7 +41,7 @@ typedef struct StreamWriter
 	uint32		extent_used;	/* pages of it that are taken */
 	int			npending;		/* pages in memory, the last one not full */
 	uint32		fill;			/* bytes in the last one */
-	SniiPageImage *pages;	/* BATCH_PAGES, allocated on demand */
+	SniiPageImage *pages;		/* BATCH_PAGES, allocated on demand */
 	int			capacity;		/* pages allocated */
 } StreamWriter;
 

@@ -121,7 +121,7 @@ free_one(Relation index, Relation heap, BlockNumber park_blk, uint64 limit)
 													  SNII_ANY_OWNER);
 		GenericXLogState *state = GenericXLogStart(index);
 		SniiMetaPage *meta =
-			snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf, 0));
+		snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf, 0));
 		Page		page = GenericXLogRegisterBuffer(state, park_buf, 0);
 		SniiParkPage *park = park_of(page);
 		Page		tail = GenericXLogRegisterBuffer(state, tail_buf, 0);
@@ -161,8 +161,8 @@ drop_empty_page(Relation index, BlockNumber prev_blk)
 		{
 			GenericXLogState *state = GenericXLogStart(index);
 			SniiMetaPage *meta =
-				snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf,
-															0));
+			snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf,
+														0));
 			Page		prev = GenericXLogRegisterBuffer(state, prev_buf, 0);
 			Page		page = GenericXLogRegisterBuffer(state, buf, 0);
 
@@ -279,7 +279,7 @@ try_make_room(Relation index)
 									  BUFFER_LOCK_EXCLUSIVE);
 	GenericXLogState *state = GenericXLogStart(index);
 	SniiMetaPage *meta =
-		snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf, 0));
+	snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf, 0));
 	Page		first = GenericXLogRegisterBuffer(state, first_buf, 0);
 	Buffer		free_buf;
 	SniiExtent	extent = snii_storage_take(index, state, meta, 1, physical,

@@ -35,7 +35,7 @@ begin_locked(Relation index, int lane, Buffer dir_buf, Buffer meta_buf,
 	Page		dir_page = GenericXLogRegisterBuffer(state, dir_buf, 0);
 	SniiDirPage *dir = (SniiDirPage *) PageGetContents(dir_page);
 	SniiMetaPage *meta =
-		snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf, 0));
+	snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf, 0));
 	SniiDirEntry *entry = &dir->entries[dir->nentries];
 	Buffer		free_buf;
 	Buffer		buf;
@@ -87,7 +87,7 @@ snii_storage_stretch_begin(Relation index, int lane, BlockNumber expected,
 													 BUFFER_LOCK_EXCLUSIVE,
 													 SNII_PAGE_DIR, 0);
 		SniiDirPage *dir = (SniiDirPage *)
-			PageGetContents(BufferGetPage(dir_buf));
+		PageGetContents(BufferGetPage(dir_buf));
 		Buffer		meta_buf = snii_storage_meta_lock(index,
 													  BUFFER_LOCK_EXCLUSIVE);
 		SniiMetaPage *meta = snii_storage_meta(BufferGetPage(meta_buf));
@@ -130,7 +130,7 @@ snii_storage_stretch_grow(Relation index, Buffer header, uint32 want)
 	Page		page = GenericXLogRegisterBuffer(state, header, 0);
 	SniiListPage *list = snii_storage_list(page);
 	SniiMetaPage *meta =
-		snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf, 0));
+	snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf, 0));
 	Buffer		free_buf;
 	SniiExtent	extent;
 

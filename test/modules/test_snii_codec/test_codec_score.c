@@ -212,11 +212,11 @@ pareto_size(const Postings *p, int from, int to)
 
 		for (int j = from; j < to && !dominated; j++)
 		{
-			uint8 other = snii_codec_length_code(p->len[j]);
+			uint8		other = snii_codec_length_code(p->len[j]);
 
 			/* of equal ones the first counts */
-			dominated = (p->freq[j] >= p->freq[i] && other <=code &&
-						 (p->freq[j] != p->freq[i] || other !=code ||
+			dominated = (p->freq[j] >= p->freq[i] && other <= code &&
+						 (p->freq[j] != p->freq[i] || other != code ||
 						  j < i));
 		}
 		n += !dominated;
