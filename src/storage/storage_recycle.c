@@ -28,6 +28,7 @@
 #include "access/generic_xlog.h"
 #include "access/xlog.h"
 #include "miscadmin.h"
+#include "storage/proc.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
@@ -65,6 +66,14 @@ stamp_is_past(Relation heap, uint64 stamp)
 {
 	FullTransactionId fxid = FullTransactionIdFromU64(stamp);
 
+	/*
+	 * The horizon of temporary tables heeds no snapshot, but a cursor of this
+	 * session may be reading.
+	 */
+	if (heap != NULL && RelationUsesLocalBuffers(heap) &&
+		TransactionIdIsValid(MyProc->xmin) &&
+		!TransactionIdPrecedes(XidFromFullTransactionId(fxid), MyProc->xmin))
+		return false;
 	return GlobalVisCheckRemovableFullXid(heap, fxid);
 }
 
