@@ -298,7 +298,8 @@ put_info(const SniiInvDictWriter *dw, uint8 *p, const SniiInvEntry *e)
 		p = snii_codec_put_varint32(p, (uint32) e->docs_len);
 		p = snii_codec_put_varint32(p, (uint32) e->positions_len);
 	}
-	memcpy(p, e->body, e->body_len);
+	if (e->body_len > 0)
+		memcpy(p, e->body, e->body_len);
 	return p + e->body_len;
 }
 

@@ -843,18 +843,20 @@ snii_inv_spimi_base(const SniiSpimi *s)
 void
 snii_inv_spimi_sort(SniiSpimi *s)
 {
-	uint64		nslots = UINT64CONST(1) << (32 - s->table_shift);
+	uint64		nslots;
 	uint32		n = 0;
 	SpimiSorted *sorted;
 
 	drain(s);
+	nslots = UINT64CONST(1) << (32 - s->table_shift);
 	sorted = take(s, Max((Size) s->nterms, 1) * sizeof(SpimiSorted), false);
 	for (uint64 i = 0; i < nslots; i++)
 	{
 		if (s->table[i].id != 0)
 			sorted[n++].id = s->table[i].id;
 	}
-	Assert(n == s->nterms);
+	if (n != s->nterms)
+		elog(ERROR, "snii term buffer has %u terms, not %u", n, s->nterms);
 	for (uint32 i = 0; i < n; i++)
 	{
 		const SpimiTerm *t = term_at(s, sorted[i].id);

@@ -42,6 +42,10 @@ SELECT count(*), count(DISTINCT checksum)
        test_inv_write('seg', seed, (seed * 37 % 700)::int, 40, 500,
                       1000000, seed % 2 = 0);
 
+-- the table of terms grows while the last tokens leave the pipeline
+SELECT count(*) FROM generate_series(20, 140) n,
+       test_inv_write('seg', n, n, 30, 100000, 10000000, false);
+
 -- what the writer refuses
 CREATE FUNCTION refused(what text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
