@@ -156,7 +156,11 @@ check_column(Check *c, int column)
 		((nulls[doc / 8] >> (doc % 8)) & 1) != 0;
 
 		if (doc % SNII_INV_GROUP == 0)
+		{
+			/* the second time decodes the group, of one document, too */
+			snii_inv_length(c->seg, column, (uint32) doc);
 			CHECK_FOR_INTERRUPTS();
+		}
 		if (isnull && length != 0)
 			snii_storage_corrupted(c->index, InvalidBlockNumber,
 								   "NULL document " UINT64_FORMAT
@@ -184,9 +188,13 @@ check_tids(const Check *c)
 	{
 		ItemPointerData tid;
 
-		if (doc % SNII_INV_GROUP == 0)
-			CHECK_FOR_INTERRUPTS();
 		snii_inv_tid(c->seg, (uint32) doc, &tid);
+		if (doc % SNII_INV_GROUP == 0)
+		{
+			/* the second time decodes the group, of one document, too */
+			snii_inv_tid(c->seg, (uint32) doc, &tid);
+			CHECK_FOR_INTERRUPTS();
+		}
 	}
 }
 

@@ -59,8 +59,13 @@ extern SniiObject *test_inv_publish(Relation rel, SniiObjectWriter *w,
 									uint64 ndocs, const uint8 *dead);
 extern BlockNumber test_inv_list_head(Relation rel, uint64 id);
 
-/* Compare a segment with a corpus; raises at the first difference. */
+/*
+ * Compare a segment with a corpus; raises at the first difference.  Without
+ * "values", TIDs, positions and whether a document without tokens is NULL are
+ * read but not compared: nothing else in a segment tells of them, so no
+ * checker can verify them.
+ */
 extern void test_inv_compare(SniiObject *object, const Corpus *corpus,
-							 pg_prng_state *prng);
+							 pg_prng_state *prng, bool values);
 
 #endif							/* TEST_INV_CORPUS_H */

@@ -39,3 +39,7 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 CREATE FUNCTION test_inv_corrupt(rel regclass, seed bigint, ndocs int,
 	nterms int, rounds int) RETURNS bool
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+
+-- Sound and malformed buffer records.
+CREATE FUNCTION test_inv_check_record(rel regclass) RETURNS void
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT;

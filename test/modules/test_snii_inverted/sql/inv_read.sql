@@ -29,5 +29,6 @@ SELECT n, test_inv_corrupt('damage', n, 700, 80, 150)
   FROM generate_series(1, 4) n;
 SELECT test_inv_corrupt('damage', 5, 30, 3000, 50);
 SELECT test_inv_corrupt('damage', 6, 9000, 20, 50);
+SELECT test_inv_check_record('damage');
 DROP TABLE damage;
 DROP EXTENSION test_snii_inverted;
