@@ -38,6 +38,7 @@
 /* The query of the last call. */
 typedef struct QueryCache
 {
+	bool		constant;		/* the second argument cannot change */
 	text	   *analyzer;		/* key of a constructor ... */
 	text	   *text;			/* ... and of a form with text */
 	SniiQuery  *query;
@@ -63,14 +64,36 @@ PG_FUNCTION_INFO_V1(snii_websearch_standard);
 
 /* ---------- cache ---------- */
 
+/*
+ * Is the right side of the call a constant?  Of an operator with ANY it is an
+ * array, whose elements differ.
+ */
+static bool
+right_is_constant(FunctionCallInfo fcinfo)
+{
+	Node	   *expr = fcinfo->flinfo->fn_expr;
+	List	   *args = NIL;
+
+	if (expr != NULL && IsA(expr, FuncExpr))
+		args = ((FuncExpr *) expr)->args;
+	else if (expr != NULL && IsA(expr, OpExpr))
+		args = ((OpExpr *) expr)->args;
+	return list_length(args) == 2 && IsA(lsecond(args), Const);
+}
+
 static QueryCache *
 call_cache(FunctionCallInfo fcinfo)
 {
-	if (fcinfo->flinfo->fn_extra == NULL)
-		fcinfo->flinfo->fn_extra =
-			MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt,
-								   sizeof(QueryCache));
-	return fcinfo->flinfo->fn_extra;
+	QueryCache *cache = fcinfo->flinfo->fn_extra;
+
+	if (cache == NULL)
+	{
+		cache = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt,
+									   sizeof(QueryCache));
+		cache->constant = right_is_constant(fcinfo);
+		fcinfo->flinfo->fn_extra = cache;
+	}
+	return cache;
 }
 
 /* Is value the same as the one kept?  NULL is never kept. */
@@ -96,11 +119,20 @@ keep(FunctionCallInfo fcinfo, void *old, const void *value)
 	return copy;
 }
 
+/* Frees what was kept, so that a half made change is not taken for whole. */
+static void *
+forget(void *old)
+{
+	if (old != NULL)
+		pfree(old);
+	return NULL;
+}
+
 /* Makes the cache hold a matcher of the query. */
 static void
 use_query(FunctionCallInfo fcinfo, QueryCache *cache, const SniiQuery *query)
 {
-	if (cache->query != NULL && snii_query_equal(cache->query, query))
+	if (cache->matcher != NULL && snii_query_equal(cache->query, query))
 		return;
 	if (cache->matcher != NULL)
 		snii_query_matcher_free(cache->matcher);
@@ -153,7 +185,8 @@ match_query(FunctionCallInfo fcinfo, Oid type)
 {
 	QueryCache *cache = call_cache(fcinfo);
 
-	use_query(fcinfo, cache, PG_GETARG_SNII_QUERY(1));
+	if (!cache->constant || cache->matcher == NULL)
+		use_query(fcinfo, cache, PG_GETARG_SNII_QUERY(1));
 	PG_RETURN_BOOL(match_value(cache, type, PG_GETARG_DATUM(0)));
 }
 
@@ -237,10 +270,11 @@ match_form(FunctionCallInfo fcinfo, SniiQueryForm form, Oid type)
 		const SniiAnalyzer *analyzer;
 
 		analyzer = snii_text_analyzer_by_id(SNII_ANALYZER_STANDARD);
+		cache->text = forget(cache->text);
 		use_query(fcinfo, cache,
 				  snii_query_build(form, analyzer, VARDATA_ANY(query),
 								   VARSIZE_ANY_EXHDR(query)));
-		cache->text = keep(fcinfo, cache->text, query);
+		cache->text = keep(fcinfo, NULL, query);
 	}
 	PG_RETURN_BOOL(match_value(cache, type, PG_GETARG_DATUM(0)));
 }
@@ -303,9 +337,10 @@ make_query(FunctionCallInfo fcinfo, SniiQueryForm form)
 											 VARSIZE_ANY_EXHDR(name));
 		built = snii_query_build(form, analyzer, VARDATA_ANY(query),
 								 VARSIZE_ANY_EXHDR(query));
+		cache->text = forget(cache->text);
 		cache->query = keep(fcinfo, cache->query, built);
 		cache->analyzer = keep(fcinfo, cache->analyzer, name);
-		cache->text = keep(fcinfo, cache->text, query);
+		cache->text = keep(fcinfo, NULL, query);
 	}
 	PG_RETURN_POINTER(cache->query);
 }
