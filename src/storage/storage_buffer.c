@@ -25,6 +25,7 @@
 #include "storage/storage_list.h"
 #include "storage/storage_meta.h"
 #include "storage/storage_page.h"
+#include "storage/storage_patch.h"
 #include "storage/storage_stretch.h"
 
 #include "access/generic_xlog.h"
@@ -87,6 +88,38 @@ has_room(Page page, uint32 len)
  */
 
 /*
+ * Append a record to a page that has room, exclusively locked.
+ */
+static void
+append_record(Relation index, Buffer buf, const ItemPointerData *tid,
+			  const uint8 *data, uint32 len)
+{
+	Page		page = BufferGetPage(buf);
+	uint16		end = ((PageHeader) page)->pd_lower;
+	SniiRecordHeader header = {0};
+	uint32		nrecords = buffer_of(page)->nrecords + 1;
+	uint16		lower = (uint16) (end + sizeof(header) + len);
+	SniiPatchPart parts[4];
+
+	header.len = (uint16) len;
+	header.tid = *tid;
+	parts[0].offset = offsetof(PageHeaderData, pd_lower);
+	parts[0].len = sizeof(lower);
+	parts[0].data = &lower;
+	parts[1].offset = (uint16) ((char *) &buffer_of(page)->nrecords -
+								(char *) page);
+	parts[1].len = sizeof(nrecords);
+	parts[1].data = &nrecords;
+	parts[2].offset = end;
+	parts[2].len = sizeof(header);
+	parts[2].data = &header;
+	parts[3].offset = (uint16) (end + sizeof(header));
+	parts[3].len = (uint16) len;
+	parts[3].data = data;
+	snii_storage_patch(index, buf, parts, len > 0 ? 4 : 3);
+}
+
+/*
  * Append to the page of the hint.  False if the hint is stale or the page is
  * full.
  */
@@ -95,7 +128,6 @@ append_fast(Relation index, const SniiTail *tail, const ItemPointerData *tid,
 			const uint8 *data, uint32 len)
 {
 	Buffer		buf;
-	GenericXLogState *state;
 
 	if (tail->id == 0)
 		return false;
@@ -108,9 +140,7 @@ append_fast(Relation index, const SniiTail *tail, const ItemPointerData *tid,
 		UnlockReleaseBuffer(buf);
 		return false;
 	}
-	state = GenericXLogStart(index);
-	put_record(GenericXLogRegisterBuffer(state, buf, 0), tid, data, len);
-	GenericXLogFinish(state);
+	append_record(index, buf, tid, data, len);
 	UnlockReleaseBuffer(buf);
 	return true;
 }
