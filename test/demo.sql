@@ -9,6 +9,7 @@ SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
 SET jit = off;
 
+\qecho
 \qecho '1. The extension, and real text to search: Bible verses, dictionary'
 \qecho '   entries, Windows event logs, the UN declaration in 28 languages'
 \qecho '==================================================================='
@@ -18,17 +19,20 @@ CREATE EXTENSION snii;
 \i test/data/load.sql
 VACUUM ANALYZE;
 \set ECHO queries
-SELECT relname AS "table", n_live_tup AS rows,
-       pg_size_pretty(pg_table_size(relid)) AS size
-FROM pg_stat_user_tables ORDER BY relname;
+SELECT relname AS "table", reltuples::int AS rows,
+       pg_size_pretty(pg_table_size(oid)) AS size
+FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'
+ORDER BY 1;
 \set ECHO none
 
+\qecho
 \qecho '2. What the analyzer makes of a text'
 \qecho '===================================='
 \set ECHO queries
 SELECT * FROM snii_analyze('standard', 'Hello, WORLD: the 2nd naïve Café at 10.0.0.1');
 \set ECHO none
 
+\qecho
 \qecho '3. Indexes, beside the GIN index that PostgreSQL has for this'
 \qecho '============================================================='
 \timing on
@@ -44,9 +48,9 @@ SELECT c.relname AS index, am.amname AS method,
 FROM pg_class c JOIN pg_am am ON am.oid = c.relam
 WHERE c.relkind = 'i' AND am.amname IN ('snii', 'gin') ORDER BY 1;
 \set ECHO none
-DROP INDEX events_gin;
 VACUUM ANALYZE;
 
+\qecho
 \qecho '4. Any of the words: |||'
 \qecho '========================'
 \timing on
@@ -58,6 +62,7 @@ EXPLAIN (COSTS OFF) SELECT * FROM kjv_verses WHERE body ||| 'leviathan behemoth'
 \set ECHO none
 \timing off
 
+\qecho
 \qecho '5. All of the words: &&&'
 \qecho '========================'
 \timing on
@@ -68,19 +73,23 @@ FROM dictionary WHERE body &&& 'chemistry carbon' ORDER BY id LIMIT 5;
 \set ECHO none
 \timing off
 
+\qecho
 \qecho '6. A phrase: ###'
 \qecho '================'
 \timing on
 \set ECHO queries
 SELECT book, chapter, verse, left(body, 60) AS body
 FROM kjv_verses WHERE body ### 'in the beginning' ORDER BY id LIMIT 5;
-SELECT count(*) FROM windows_events WHERE message ### 'special privileges assigned to new logon';
-SELECT lang, body FROM udhr WHERE body ### 'alle Menschen' OR body ### 'все люди' ORDER BY id LIMIT 4;
+SELECT count(*) FROM windows_events WHERE message ### 'process accessed rulename';
+SELECT count(*) FROM windows_events
+WHERE to_tsvector('simple', message) @@ phraseto_tsquery('simple', 'process accessed rulename');
+SELECT lang, left(body, 60) AS body FROM udhr WHERE body ### 'alle Menschen' OR body ### 'все люди' ORDER BY id LIMIT 4;
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
 SELECT count(*) FROM kjv_verses WHERE body ### 'and it came to pass';
 \set ECHO none
 \timing off
 
+\qecho
 \qecho '7. The query language: @@@ with AND, OR, NOT, parentheses, "phrases"'
 \qecho '===================================================================='
 \timing on
@@ -89,22 +98,33 @@ SELECT count(*) FROM kjv_verses WHERE body @@@ '(shepherd OR flock) AND NOT shee
 SELECT book, chapter, verse, left(body, 60) AS body
 FROM kjv_verses WHERE body @@@ '"valley of the shadow of death" OR (lions AND den AND daniel)' ORDER BY id;
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
-SELECT * FROM windows_events WHERE message @@@ '"process create" AND whoami.exe AND NOT powershell';
-SELECT count(*) FROM kjv_verses WHERE body @@@ 'what is ("this AND';
+SELECT * FROM windows_events WHERE message @@@ 'whoami.exe AND NOT ("process terminated" OR "image loaded")';
+\qecho '-- no text is a wrong query: here a quote and a parenthesis are left open'
+SELECT count(*) FROM kjv_verses WHERE body @@@ '("shepherd AND';
 \set ECHO none
 \timing off
 
+\qecho
 \qecho '8. The same answer without the index'
 \qecho '===================================='
 \timing on
 \set ECHO queries
 SELECT count(*) FROM windows_events WHERE message @@@ 'whoami.exe OR ("logon type" AND NOT system)';
-SET enable_bitmapscan = off; SET enable_indexscan = off;
-SELECT count(*) FROM windows_events WHERE message @@@ 'whoami.exe OR ("logon type" AND NOT system)';
-RESET enable_bitmapscan; RESET enable_indexscan;
 \set ECHO none
 \timing off
+SET enable_bitmapscan = off;
+SET enable_indexscan = off;
+\timing on
+\set ECHO queries
+EXPLAIN (COSTS OFF) SELECT count(*) FROM windows_events WHERE message @@@ 'whoami.exe OR ("logon type" AND NOT system)';
+SELECT count(*) FROM windows_events WHERE message @@@ 'whoami.exe OR ("logon type" AND NOT system)';
+\set ECHO none
+\timing off
+RESET enable_bitmapscan;
+RESET enable_indexscan;
+DROP INDEX events_gin;
 
+\qecho
 \qecho '9. New rows are found at once; flush, merge and VACUUM tidy up'
 \qecho '=============================================================='
 \timing on
@@ -125,6 +145,7 @@ FROM windows_events WHERE message &&& 'demo event';
 \timing off
 \set ECHO none
 
+\qecho
 \qecho '10. A look inside, and the check that all is well (it says nothing)'
 \qecho '==================================================================='
 \set ECHO queries

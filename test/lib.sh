@@ -277,7 +277,7 @@ start_cluster()
 	CONF
 	printf '%s\n' "$@" | as_user tee -a "$data/postgresql.conf" >/dev/null
 	rm -f "$WORK/out/server.log"
-	as_user "$PGBIN/pg_ctl" -w -t 60 -D "$data" -l "$WORK/out/server.log" start \
+	as_user "$PGBIN/pg_ctl" -c -w -t 60 -D "$data" -l "$WORK/out/server.log" start \
 		>"$WORK/out/pg_ctl.log" 2>&1 9>&- ||
 		{
 			tail -20 "$WORK/out/pg_ctl.log" "$WORK/out/server.log"
