@@ -113,16 +113,16 @@ phrase_pair_meets(SniiIterPhrase *p)
 	uint32		i = 0;
 	uint32		j = 0;
 
+	/* Which list moves on is hard to predict: no branch depends on it. */
 	while (i < a->npositions && j < b->npositions)
 	{
-		int64		want = a->positions[i] + shift;
+		int64		have = a->positions[i];
+		int64		other = b->positions[j] - shift;
 
-		if (b->positions[j] < want)
-			j++;
-		else if (b->positions[j] > want || a->positions[i] < least)
-			i++;
-		else
+		if (have == other && have >= least)
 			return true;
+		i += have <= other;
+		j += other <= have;
 	}
 	return false;
 }
