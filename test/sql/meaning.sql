@@ -3,6 +3,8 @@
 --
 -- Of the rows below, analyzer standard finds "foo" in 1 and 2, whitespace in 2 alone,
 -- keyword in 3 alone. EXPLAIN shows which one the planner took.
+CREATE SCHEMA meaning;
+SET search_path = meaning, public;
 CREATE TABLE docs (id int, body text, title text);
 INSERT INTO docs VALUES (1, 'Foo-Bar baz', 'Foo-Bar'), (2, 'foo bar', 'foo x'), (3, 'foo', 'foo'),
 	(4, NULL, NULL), (5, 'x', 'x');
@@ -128,6 +130,7 @@ SELECT shows, count FROM answers;
 UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'docs_kw'::regclass;
 COMMENT ON TABLE docs IS 'touched';
 DISCARD ALL;
+SET search_path = meaning, public;
 ALTER TABLE docs SET (fillfactor = 90);
 SELECT shows, count FROM answers;
 DROP INDEX docs_kw;
@@ -195,6 +198,7 @@ DELETE FROM docs WHERE id > 10;
 DROP TRIGGER count_foo ON docs;
 -- row security
 CREATE ROLE regress_snii_reader;
+GRANT USAGE ON SCHEMA meaning TO regress_snii_reader;
 GRANT SELECT ON docs, docs_view TO regress_snii_reader;
 ALTER TABLE docs ENABLE ROW LEVEL SECURITY;
 CREATE POLICY foo_only ON docs FOR SELECT USING (body ||| 'foo');
@@ -209,6 +213,7 @@ RESET ROLE;
 ALTER TABLE docs DISABLE ROW LEVEL SECURITY;
 DROP POLICY foo_only ON docs;
 REVOKE ALL ON docs, docs_view FROM regress_snii_reader;
+REVOKE ALL ON SCHEMA meaning FROM regress_snii_reader;
 DROP ROLE regress_snii_reader;
 DROP INDEX docs_ws;
 
@@ -252,7 +257,7 @@ DROP TABLE parent CASCADE;
 
 -- ---------- column types ----------
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS citext;
+CREATE EXTENSION IF NOT EXISTS citext SCHEMA public;
 RESET client_min_messages;
 CREATE DOMAIN words AS varchar(40);
 CREATE DOMAIN code AS char(20);
@@ -347,8 +352,6 @@ RESET plan_cache_mode;
 SELECT run('custom plans');
 DEALLOCATE ALL;
 SELECT relname, snii_check(c.oid) FROM pg_class c JOIN pg_am a ON a.oid = relam
-	WHERE amname = 'snii' AND relkind = 'i' AND relnamespace = 'public'::regnamespace ORDER BY relname;
+	WHERE amname = 'snii' AND relkind = 'i' AND relnamespace = 'meaning'::regnamespace ORDER BY relname;
 SET client_min_messages = warning;
-DROP TABLE docs, part, part_high, forms, part_forms CASCADE;
-DROP FUNCTION shows, uses_index, is_foo, count_foo, run;
-DROP DOMAIN words, code;
+DROP SCHEMA meaning CASCADE;

@@ -1,7 +1,9 @@
 -- The search operators and functions: types, precedence, NULL, what cannot know
 -- its column. Without an index; meaning.sql has the same with indexes.
+CREATE SCHEMA operators;
+SET search_path = operators, public;
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS citext;
+CREATE EXTENSION IF NOT EXISTS citext SCHEMA public;
 RESET client_min_messages;
 CREATE DOMAIN body_domain AS text CHECK (VALUE <> 'never');
 CREATE DOMAIN code_domain AS char(20);
@@ -97,13 +99,13 @@ SELECT 'a b'::char(10) @@@ '@keyword "a b"'::sniiquery, 'a b'::text @@@ '@keywor
 	'a b  '::text @@@ '@keyword "a b"'::sniiquery;
 
 -- parameters: untyped, text, varchar, citext
-PREPARE untyped AS SELECT array_agg(id ORDER BY id) FROM op WHERE body ||| $1;
-PREPARE untyped_query AS SELECT array_agg(id ORDER BY id) FROM op WHERE body @@@ $1;
-PREPARE untyped_v AS SELECT array_agg(id ORDER BY id) FROM op WHERE v @@@ $1 AND c @@@ $1 AND ci @@@ $1;
-PREPARE p_text(text) AS SELECT array_agg(id ORDER BY id) FROM op WHERE body @@@ $1;
-PREPARE p_varchar(varchar) AS SELECT array_agg(id ORDER BY id) FROM op WHERE body @@@ $1 AND v ||| $1;
-PREPARE p_citext(citext) AS SELECT array_agg(id ORDER BY id) FROM op WHERE body @@@ $1 AND ci &&& $1;
-PREPARE p_query(sniiquery) AS SELECT array_agg(id ORDER BY id) FROM op WHERE body @@@ $1;
+PREPARE untyped AS SELECT array_agg(id) FROM op WHERE body ||| $1;
+PREPARE untyped_query AS SELECT array_agg(id) FROM op WHERE body @@@ $1;
+PREPARE untyped_v AS SELECT array_agg(id) FROM op WHERE v @@@ $1 AND c @@@ $1 AND ci @@@ $1;
+PREPARE p_text(text) AS SELECT array_agg(id) FROM op WHERE body @@@ $1;
+PREPARE p_varchar(varchar) AS SELECT array_agg(id) FROM op WHERE body @@@ $1 AND v ||| $1;
+PREPARE p_citext(citext) AS SELECT array_agg(id) FROM op WHERE body @@@ $1 AND ci &&& $1;
+PREPARE p_query(sniiquery) AS SELECT array_agg(id) FROM op WHERE body @@@ $1;
 SELECT name, parameter_types FROM pg_prepared_statements ORDER BY name;
 EXECUTE untyped('blue'); EXECUTE untyped_query('+blue "');
 EXECUTE untyped_v('blue'); EXECUTE p_text('blue -red'); EXECUTE p_varchar('blue');
@@ -196,6 +198,5 @@ BEGIN
 	END IF;
 END $$;
 SELECT a.word FROM unnest(ARRAY['blue', 'red']) a(word) WHERE a.word ||| 'red';
-DROP TABLE op, logic, pairs, many, checked, checked_query;
-DROP FUNCTION hits, estimated;
-DROP DOMAIN body_domain, code_domain;
+SET client_min_messages = warning;
+DROP SCHEMA operators CASCADE;
