@@ -5,6 +5,7 @@
 -- keyword in 3 alone. EXPLAIN shows which one the planner took.
 CREATE SCHEMA meaning;
 SET search_path = meaning, public;
+SET jit = off;
 CREATE TABLE docs (id int, body text, title text);
 INSERT INTO docs VALUES (1, 'Foo-Bar baz', 'Foo-Bar'), (2, 'foo bar', 'foo x'), (3, 'foo', 'foo'),
 	(4, NULL, NULL), (5, 'x', 'x');
@@ -131,6 +132,7 @@ UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'docs_kw'::regclass;
 COMMENT ON TABLE docs IS 'touched';
 DISCARD ALL;
 SET search_path = meaning, public;
+SET jit = off;
 ALTER TABLE docs SET (fillfactor = 90);
 SELECT shows, count FROM answers;
 DROP INDEX docs_kw;

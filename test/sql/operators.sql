@@ -2,6 +2,7 @@
 -- its column. Without an index; meaning.sql has the same with indexes.
 CREATE SCHEMA operators;
 SET search_path = operators, public;
+SET jit = off;
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS citext SCHEMA public;
 RESET client_min_messages;
