@@ -38,6 +38,8 @@
 #include "postgres.h"
 
 #include "compat.h"
+#include "compat.h"
+
 #include <zstd.h>
 
 #include "miscadmin.h"

@@ -8,6 +8,8 @@
 #ifndef TEST_INV_H
 #define TEST_INV_H
 
+#include "compat.h"
+
 #include "common/pg_prng.h"
 
 #include "storage/storage_object.h"

@@ -1,7 +1,8 @@
 \echo Use "CREATE EXTENSION test_snii_inverted" to load this file. \quit
 
 -- Write a segment of random documents into a table's file, read it back and
--- compare with a list of its tokens.  Raises at the first difference.
+-- compare with a list of its tokens.  Raises at the first difference.  With a
+-- budget of 0 the segment is built as a flush does, without statistics.
 CREATE FUNCTION test_inv_write(rel regclass, seed bigint, ndocs int,
 	max_tokens int, vocabulary int, budget bigint, records bool,
 	OUT documents bigint, OUT tokens bigint, OUT runs int, OUT terms bigint,

@@ -31,6 +31,11 @@ SELECT budget, records, b.*
 SELECT budget, records, runs = 0 AS memory, runs > 30 AS passes,
        peak < greatest(budget, 262144) + 200000 OR runs = 0 AS in_budget
   FROM built ORDER BY budget, records;
+-- and as a flush does
+SET maintenance_work_mem = '1MB';
+INSERT INTO built
+SELECT 0, true, b.* FROM test_inv_write('seg', 4, 20000, 70, 30000, 0, true) b;
+RESET maintenance_work_mem;
 SELECT count(DISTINCT checksum) AS checksums, count(DISTINCT terms) AS terms
   FROM built;
 -- all four forms of postings have occurred
