@@ -102,6 +102,10 @@ INSERT INTO forms (what, query) VALUES
 	('or', 'SELECT id FROM docs WHERE body ||| ''foo'' OR id < 0'),
 	('not not', 'SELECT id FROM docs WHERE NOT (NOT body ||| ''foo'')'),
 	('is true', 'SELECT id FROM docs WHERE (body ||| ''foo'') IS TRUE'),
+	('field of a row', 'SELECT id FROM (SELECT id, d FROM docs d OFFSET 0) s WHERE (d).body ||| ''foo'''),
+	('tablesample', 'SELECT id FROM docs TABLESAMPLE system (100) WHERE body ||| ''foo'''),
+	('order by', 'SELECT id FROM (SELECT id FROM docs ORDER BY (body ||| ''foo'') DESC NULLS LAST, id DESC LIMIT (SELECT count(*) FROM docs WHERE body ||| ''foo'')) s'),
+	('array', 'SELECT id FROM docs WHERE (ARRAY[false, body ||| ''foo''])[2]'),
 	('row type', 'SELECT (d).id FROM (SELECT d FROM docs d OFFSET 0) s WHERE (d).id > 0 AND (SELECT x.body FROM docs x WHERE x.id = (d).id) ||| ''foo''');
 CREATE VIEW docs_view AS SELECT id, body AS b FROM docs;
 CREATE VIEW foo_view AS SELECT id FROM docs WHERE body ||| 'foo';

@@ -73,6 +73,35 @@ SELECT body ||| 'tail', body ||| repeat('q', 3000), body ||| repeat('q', 2999), 
 SELECT body ### 'x z', body ### 'z y', body @@@ $$phrase('y' _1000000 'x')$$::sniiquery
 	FROM (SELECT repeat('x y ', 625000) || 'x z') s(body);
 
+-- against the same in terms of arrays and strings: 300 documents, 300 queries
+SELECT setseed(0.7);
+CREATE TABLE letters AS
+	SELECT g AS id, (SELECT string_agg(chr(97 + floor(random() * 4)::int), ' ') FROM generate_series(1, 1 + (g * 7) % 12)) AS body
+	FROM generate_series(1, 300) g;
+CREATE TABLE asked AS
+	SELECT g AS id, (SELECT string_agg(chr(97 + floor(random() * 5)::int), ' ') FROM generate_series(1, 1 + g % 4)) AS words
+	FROM generate_series(1, 300) g;
+CREATE FUNCTION has_phrase(body text, words text) RETURNS boolean LANGUAGE sql IMMUTABLE AS
+	$$ SELECT position(' ' || words || ' ' IN ' ' || body || ' ') > 0 $$;
+SELECT count(*), count(*) FILTER (WHERE body ||| words) AS "any", count(*) FILTER (WHERE body &&& words) AS "all",
+	count(*) FILTER (WHERE body ### words) AS phrase,
+	count(*) FILTER (WHERE
+		body ||| words IS DISTINCT FROM (string_to_array(body, ' ') && string_to_array(words, ' ')) OR
+		body &&& words IS DISTINCT FROM (string_to_array(body, ' ') @> string_to_array(words, ' ')) OR
+		body ### words IS DISTINCT FROM has_phrase(body, words)) AS wrong
+	FROM letters, asked;
+SELECT count(*), count(*) FILTER (WHERE match) AS matches, count(*) FILTER (WHERE match <> expected) AS wrong
+	FROM (SELECT body @@@ format('("%s" OR NOT "%s") AND NOT ("%s" AND "%s")', p.words, q.words, r.words, p.words) AS match,
+			(has_phrase(body, p.words) OR NOT has_phrase(body, q.words))
+				AND NOT (has_phrase(body, r.words) AND has_phrase(body, p.words)) AS expected
+		FROM letters d, asked p, asked q, asked r
+		WHERE p.id % 60 = 1 AND q.id % 29 = 0 AND r.id % 99 = 3) s;
+SELECT count(*), count(*) FILTER (WHERE match) AS matches, count(*) FILTER (WHERE match <> expected) AS wrong
+	FROM (SELECT body @@@ format('+"%s" "%s" -"%s"', p.words, q.words, r.words) AS match,
+			has_phrase(body, p.words) AND NOT has_phrase(body, r.words) AS expected
+		FROM letters d, asked p, asked q, asked r
+		WHERE p.id % 60 = 1 AND q.id % 99 = 0 AND r.id % 99 = 3) s;
+
 -- ---------- types of both sides ----------
 CREATE FUNCTION hits(condition text) RETURNS int[] LANGUAGE plpgsql AS $$
 DECLARE
