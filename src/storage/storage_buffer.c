@@ -26,6 +26,7 @@
 #include "storage/storage_meta.h"
 #include "storage/storage_page.h"
 #include "storage/storage_patch.h"
+#include "storage/storage_point.h"
 #include "storage/storage_stretch.h"
 
 #include "access/generic_xlog.h"
@@ -80,6 +81,24 @@ has_room(Page page, uint32 len)
 	return (snii_storage_opaque(page)->flags & SNII_BUFFER_FULL) == 0 &&
 		data_bytes(page) + sizeof(SniiRecordHeader) + len <=
 		SNII_BUFFER_CAPACITY;
+}
+
+/*
+ * Pin and lock a data page of a stretch that was handed out.  InvalidBuffer
+ * if the file ends before it: pages of a large record are handed out before
+ * they are written, and a growth of the file is not logged, so that after a
+ * crash, and on a standby, they need not be there.
+ */
+static Buffer
+lock_data_page(Relation index, BlockNumber blk, int lockmode)
+{
+	Buffer		buf;
+
+	if (blk >= RelationGetNumberOfBlocks(index))
+		return InvalidBuffer;
+	buf = ReadBuffer(index, blk);
+	LockBuffer(buf, lockmode);
+	return buf;
 }
 
 /* ----------------------------------------------------------------
@@ -209,11 +228,10 @@ hand_out(Relation index, Buffer header, uint64 id, uint32 n, bool begin)
 	GenericXLogState *state;
 
 	if (old->used > 0)
-	{
-		prev_buf = ReadBuffer(index,
-							  snii_storage_stretch_block(old, old->used - 1));
-		LockBuffer(prev_buf, BUFFER_LOCK_EXCLUSIVE);
-	}
+		prev_buf = lock_data_page(index,
+								  snii_storage_stretch_block(old,
+															 old->used - 1),
+								  BUFFER_LOCK_EXCLUSIVE);
 	if (begin)
 		next_buf = ReadBufferExtended(index, MAIN_FORKNUM, next,
 									  RBM_ZERO_AND_CLEANUP_LOCK, NULL);
@@ -292,14 +310,16 @@ advance(Relation index, int lane, SniiTail *tail, uint32 len, int limit)
 	if (list->used > 0)
 	{
 		BlockNumber blk = snii_storage_stretch_block(list, list->used - 1);
-		Buffer		buf = ReadBuffer(index, blk);
-		bool		ok;
+		Buffer		buf = lock_data_page(index, blk, BUFFER_LOCK_SHARE);
+		bool		ok = false;
 
-		LockBuffer(buf, BUFFER_LOCK_SHARE);
-		ok = snii_storage_page_is(BufferGetPage(buf), SNII_PAGE_BUFFER,
-								  tail->id) &&
-			has_room(BufferGetPage(buf), len);
-		UnlockReleaseBuffer(buf);
+		if (BufferIsValid(buf))
+		{
+			ok = snii_storage_page_is(BufferGetPage(buf), SNII_PAGE_BUFFER,
+									  tail->id) &&
+				has_room(BufferGetPage(buf), len);
+			UnlockReleaseBuffer(buf);
+		}
 		if (ok)
 		{
 			/* Somebody else has moved the lane on. */
@@ -352,6 +372,8 @@ write_large(Relation index, uint64 id, const BlockNumber *blocks, int n,
 		}
 		GenericXLogFinish(state);
 		UnlockReleaseBuffer(buf);
+		if (i == 1)
+			SNII_TEST_POINT("large_half");
 	}
 }
 
@@ -400,6 +422,7 @@ append_large(Relation index, int lane, SniiTail *tail,
 												   used + i);
 		hand_out(index, header, tail->id, n, false);
 		UnlockReleaseBuffer(header);
+		SNII_TEST_POINT("large_handed_out");
 		write_large(index, tail->id, blocks, (int) n, tid, data, len);
 		tail->id = 0;
 	}
@@ -486,12 +509,10 @@ snii_storage_stretch_seal(Relation index, uint64 id)
 		BlockNumber header_blk = BufferGetBlockNumber(header);
 
 		if (list->used > 0)
-		{
-			last_buf = ReadBuffer(index,
-								  snii_storage_stretch_block(list,
-															 list->used - 1));
-			LockBuffer(last_buf, BUFFER_LOCK_EXCLUSIVE);
-		}
+			last_buf = lock_data_page(index,
+									  snii_storage_stretch_block(list,
+																 list->used - 1),
+									  BUFFER_LOCK_EXCLUSIVE);
 		meta_buf = snii_storage_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
 		state = GenericXLogStart(index);
 		entry = find_entry(GenericXLogRegisterBuffer(state, dir_buf, 0), id);
@@ -589,11 +610,13 @@ static bool
 load_page(SniiBufferReader *r, uint32 i)
 {
 	BlockNumber blk = snii_storage_stretch_block(r->list, i);
-	Buffer		buf = ReadBuffer(r->index, blk);
+	Buffer		buf;
 	bool		valid;
 
 	CHECK_FOR_INTERRUPTS();
-	LockBuffer(buf, BUFFER_LOCK_SHARE);
+	buf = lock_data_page(r->index, blk, BUFFER_LOCK_SHARE);
+	if (!BufferIsValid(buf))
+		return false;
 	valid = snii_storage_page_is(BufferGetPage(buf), SNII_PAGE_BUFFER, r->id);
 	if (valid)
 		memcpy(r->page, BufferGetPage(buf), BLCKSZ);
@@ -762,17 +785,19 @@ snii_storage_buffer_vacuum(Relation index, const SniiDirEntry *entry,
 
 	for (uint32 i = 0; i < list->used; i++)
 	{
-		Buffer		buf = ReadBuffer(index,
-									 snii_storage_stretch_block(list, i));
+		Buffer		buf;
 
-		LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
+		CHECK_FOR_INTERRUPTS();
+		buf = lock_data_page(index, snii_storage_stretch_block(list, i),
+							 BUFFER_LOCK_EXCLUSIVE);
+		if (!BufferIsValid(buf))
+			continue;
 		if (snii_storage_page_is(BufferGetPage(buf), SNII_PAGE_BUFFER,
 								 entry->id) &&
 			(snii_storage_opaque(BufferGetPage(buf))->flags &
 			 SNII_BUFFER_CONT) == 0)
 			vacuum_page(index, buf, callback, callback_state, live, removed);
 		UnlockReleaseBuffer(buf);
-		CHECK_FOR_INTERRUPTS();
 	}
 	pfree(list);
 }
