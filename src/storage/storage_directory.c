@@ -77,7 +77,7 @@ find_entry(const SniiDirPage *dir, uint64 id)
  */
 static void
 swap_entries(Relation index, Page dir_page, Page park_page,
-			 const SniiSwap *swap, uint64 stamp)
+			 const SniiSwap *swap)
 {
 	SniiDirPage *dir = dir_of(dir_page);
 	SniiParkPage *park = (SniiParkPage *) PageGetContents(park_page);
@@ -94,7 +94,7 @@ swap_entries(Relation index, Page dir_page, Page park_page,
 					 errmsg("segment %llu of index \"%s\" is gone",
 							(unsigned long long) swap->remove[i],
 							RelationGetRelationName(index))));
-		entry->stamp = stamp;
+		entry->stamp = SNII_PARK_UNSTAMPED;
 		entry->head = dir->entries[pos].list_head;
 		entry->tail = dir->entries[pos].list_tail;
 		entry->npages = dir->entries[pos].npages;
@@ -136,7 +136,6 @@ snii_storage_swap(Relation index, const SniiSwap *swap)
 	Page		dir_page;
 	Page		park_page;
 	uint64		generation;
-	uint64		stamp;
 
 	/* From here on nobody but us adds to the first park page: see there. */
 	park_buf = InvalidBuffer;
@@ -156,18 +155,12 @@ snii_storage_swap(Relation index, const SniiSwap *swap)
 		snii_storage_park_make_room(index);
 	}
 
-	/*
-	 * Any snapshot that saw the old directory was taken before this moment,
-	 * so its xmin does not exceed the next xid.
-	 */
-	stamp = U64FromFullTransactionId(ReadNextFullTransactionId());
-
 	state = GenericXLogStart(index);
 	dir_page = GenericXLogRegisterBuffer(state, dir_buf, 0);
 	meta = snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf, 0));
 	park_page = GenericXLogRegisterBuffer(state, park_buf, 0);
 
-	swap_entries(index, dir_page, park_page, swap, stamp);
+	swap_entries(index, dir_page, park_page, swap);
 	generation = dir_of(dir_page)->generation;
 	if (swap->slot >= 0)
 	{

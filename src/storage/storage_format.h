@@ -116,9 +116,17 @@ typedef struct SniiListPage
 	SniiExtent	extents[FLEXIBLE_ARRAY_MEMBER];
 } SniiListPage;
 
+/*
+ * Tests of the layers are built with small pages, so that chains of pages and
+ * full directories come with few rows.
+ */
+#ifdef SNII_SMALL_PAGES
+#define SNII_LIST_CAPACITY		32
+#else
 #define SNII_LIST_CAPACITY \
 	((SNII_PAGE_PAYLOAD - offsetof(SniiListPage, extents)) / \
 	 sizeof(SniiExtent))
+#endif
 
 StaticAssertDecl(sizeof(SniiExtent) == 8, "snii extent size");
 StaticAssertDecl(offsetof(SniiListPage, extents) == 24, "snii list page");
@@ -219,9 +227,13 @@ typedef struct SniiDirPage
 	SniiDirEntry entries[FLEXIBLE_ARRAY_MEMBER];
 } SniiDirPage;
 
+#ifdef SNII_SMALL_PAGES
+#define SNII_DIR_CAPACITY		36
+#else
 #define SNII_DIR_CAPACITY \
 	((SNII_PAGE_PAYLOAD - offsetof(SniiDirPage, entries)) / \
 	 sizeof(SniiDirEntry))
+#endif
 
 StaticAssertDecl(sizeof(SniiDirEntry) == 56, "snii directory entry size");
 StaticAssertDecl(offsetof(SniiDirPage, entries) == 16, "snii directory page");
@@ -234,12 +246,15 @@ StaticAssertDecl(offsetof(SniiDirPage, entries) == 16, "snii directory page");
 /* A displaced list of extents that some snapshot may still read. */
 typedef struct SniiParkEntry
 {
-	uint64		stamp;			/* FullTransactionId: next xid at the swap */
+	uint64		stamp;			/* FullTransactionId, or SNII_PARK_UNSTAMPED */
 	BlockNumber head;
 	BlockNumber tail;
 	uint32		npages;
 	uint32		reserved;
 } SniiParkEntry;
+
+/* Displaced, and the next xid was not read since. */
+#define SNII_PARK_UNSTAMPED		PG_UINT64_MAX
 
 typedef struct SniiParkPage
 {
@@ -248,11 +263,17 @@ typedef struct SniiParkPage
 	SniiParkEntry entries[FLEXIBLE_ARRAY_MEMBER];
 } SniiParkPage;
 
+#ifdef SNII_SMALL_PAGES
+#define SNII_PARK_CAPACITY		36
+#else
 #define SNII_PARK_CAPACITY \
 	((SNII_PAGE_PAYLOAD - offsetof(SniiParkPage, entries)) / \
 	 sizeof(SniiParkEntry))
+#endif
 
 StaticAssertDecl(sizeof(SniiParkEntry) == 24, "snii park entry size");
+StaticAssertDecl(SNII_PARK_CAPACITY >= SNII_DIR_CAPACITY,
+				 "one park page takes whatever a swap displaces");
 
 /* ----------------
  *		Write buffer

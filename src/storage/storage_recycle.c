@@ -3,15 +3,19 @@
  * storage_recycle.c
  *	  Parked lists: when displaced pages may be used again.
  *
- * A swap of the directory parks the lists of the displaced entries with the
- * next xid of that moment.  Whoever read the old directory holds a snapshot whose xmin
- * is not above that stamp, so the pages are free once the stamp precedes the
- * horizon of removable transactions.  Readers without such a snapshot
- * (VACUUM) hold the RECYCLE lock in share mode instead.
+ * A swap of the directory parks the lists of the displaced entries, and the
+ * next round of recycling stamps them with the next xid.  Whoever read the
+ * old directory holds a snapshot whose xmin is not above that stamp, so the
+ * pages are free once the stamp precedes the horizon of removable
+ * transactions.  Readers without such a snapshot (VACUUM) hold the RECYCLE
+ * lock in share mode instead.
  *
  * On a standby the same question is answered by a recovery conflict: before
  * lists are freed, a record with the newest stamp is logged that core
- * replays by cancelling, or waiting for, older snapshots.
+ * replays by cancelling, or waiting for, older snapshots.  That is why the
+ * stamp is read after the swap was logged: of a transaction that got its xid
+ * after the stamp, a standby must not see the end before it sees the swap,
+ * else a snapshot newer than the stamp could have read the old directory.
  *
  * Lock order: meta, park pages from first to last, list page.
  *
@@ -23,6 +27,7 @@
 #include "storage/storage_list.h"
 #include "storage/storage_meta.h"
 #include "storage/storage_page.h"
+#include "storage/storage_point.h"
 #include "storage/storage_recycle.h"
 
 #include "access/generic_xlog.h"
@@ -66,6 +71,9 @@ stamp_is_past(Relation heap, uint64 stamp)
 {
 	FullTransactionId fxid = FullTransactionIdFromU64(stamp);
 
+	if (stamp == SNII_PARK_UNSTAMPED)
+		return false;
+
 	/*
 	 * The horizon of temporary tables heeds no snapshot, but a cursor of this
 	 * session may be reading.
@@ -78,16 +86,45 @@ stamp_is_past(Relation heap, uint64 stamp)
 }
 
 /*
- * Find a parked list that may be freed on a park page, newest first; -1 if
- * there is none.
+ * Find a parked list that may be freed on a park page and was announced to
+ * standbys ("limit"); -1 if there is none.
  */
 static int
-find_free(const SniiParkPage *park, Relation heap)
+find_free(const SniiParkPage *park, Relation heap, uint64 limit)
 {
 	for (int i = (int) park->nentries - 1; i >= 0; i--)
-		if (stamp_is_past(heap, park->entries[i].stamp))
+		if (park->entries[i].stamp <= limit &&
+			stamp_is_past(heap, park->entries[i].stamp))
 			return i;
 	return -1;
+}
+
+/*
+ * Stamp the entries of a park page that have no stamp yet, with an xid that
+ * was the next one at a time after their swap.
+ */
+static void
+stamp_page(Relation index, BlockNumber blk)
+{
+	Buffer		buf = park_lock(index, blk, BUFFER_LOCK_EXCLUSIVE);
+	SniiParkPage *park = park_of(BufferGetPage(buf));
+	uint64		stamp = U64FromFullTransactionId(ReadNextFullTransactionId());
+	GenericXLogState *state = NULL;
+
+	for (uint32 i = 0; i < park->nentries; i++)
+	{
+		if (park->entries[i].stamp != SNII_PARK_UNSTAMPED)
+			continue;
+		if (state == NULL)
+		{
+			state = GenericXLogStart(index);
+			park = park_of(GenericXLogRegisterBuffer(state, buf, 0));
+		}
+		park->entries[i].stamp = stamp;
+	}
+	if (state != NULL)
+		GenericXLogFinish(state);
+	UnlockReleaseBuffer(buf);
 }
 
 /*
@@ -115,16 +152,14 @@ free_one(Relation index, Relation heap, BlockNumber park_blk, uint64 limit)
 {
 	Buffer		meta_buf = snii_storage_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
 	Buffer		park_buf = park_lock(index, park_blk, BUFFER_LOCK_EXCLUSIVE);
-	int			pos = find_free(park_of(BufferGetPage(park_buf)), heap);
+	int			pos = find_free(park_of(BufferGetPage(park_buf)), heap, limit);
 	SniiParkEntry entry = {0};
 
 	if (pos >= 0)
-		entry = park_of(BufferGetPage(park_buf))->entries[pos];
-
-	/* What was not announced to standbys yet waits for the next round. */
-	if (pos >= 0 && entry.stamp <= limit)
 	{
-		Buffer		tail_buf = snii_storage_read_page(index, entry.tail,
+		BlockNumber tail_blk =
+			park_of(BufferGetPage(park_buf))->entries[pos].tail;
+		Buffer		tail_buf = snii_storage_read_page(index, tail_blk,
 													  BUFFER_LOCK_EXCLUSIVE,
 													  SNII_PAGE_LIST,
 													  SNII_ANY_OWNER);
@@ -135,6 +170,7 @@ free_one(Relation index, Relation heap, BlockNumber park_blk, uint64 limit)
 		SniiParkPage *park = park_of(page);
 		Page		tail = GenericXLogRegisterBuffer(state, tail_buf, 0);
 
+		entry = park->entries[pos];
 		snii_storage_list(tail)->next = meta->free_head;
 		meta->free_head = entry.head;
 		meta->free_pages += entry.npages;
@@ -143,8 +179,6 @@ free_one(Relation index, Relation heap, BlockNumber park_blk, uint64 limit)
 		GenericXLogFinish(state);
 		UnlockReleaseBuffer(tail_buf);
 	}
-	else
-		entry.npages = 0;
 	UnlockReleaseBuffer(park_buf);
 	UnlockReleaseBuffer(meta_buf);
 	return entry.npages;
@@ -190,7 +224,8 @@ drop_empty_page(Relation index, BlockNumber prev_blk)
 }
 
 /*
- * Newest stamp over all park pages that may be freed, 0 if none.
+ * Stamp what has none, and find the newest stamp over all park pages that may
+ * be freed, 0 if none.
  */
 static uint64
 newest_past_all(Relation index, Relation heap)
@@ -199,9 +234,12 @@ newest_past_all(Relation index, Relation heap)
 
 	for (BlockNumber blk = SNII_PARK_BLOCK; BlockNumberIsValid(blk);)
 	{
-		Buffer		buf = park_lock(index, blk, BUFFER_LOCK_SHARE);
-		uint64		newest = newest_past(park_of(BufferGetPage(buf)), heap);
+		Buffer		buf;
+		uint64		newest;
 
+		stamp_page(index, blk);
+		buf = park_lock(index, blk, BUFFER_LOCK_SHARE);
+		newest = newest_past(park_of(BufferGetPage(buf)), heap);
 		result = Max(result, newest);
 		blk = park_of(BufferGetPage(buf))->next;
 		UnlockReleaseBuffer(buf);
@@ -224,6 +262,7 @@ snii_storage_recycle(Relation index, Relation heap)
 		if (RelationNeedsWAL(index) && XLogStandbyInfoActive())
 			snii_compat_log_page_reuse(index, false, SNII_META_BLOCK,
 									   FullTransactionIdFromU64(limit));
+		SNII_TEST_POINT("recycle_logged");
 
 		/*
 		 * Only holders of this lock unlink park pages, so the chain stays in
@@ -237,6 +276,7 @@ snii_storage_recycle(Relation index, Relation heap)
 			while ((n = free_one(index, heap, blk, limit)) > 0)
 			{
 				freed += n;
+				SNII_TEST_POINT("recycle_one");
 				CHECK_FOR_INTERRUPTS();
 			}
 			while (drop_empty_page(index, blk))
@@ -254,12 +294,15 @@ uint64
 snii_storage_parked(Relation index, uint64 *oldest_stamp)
 {
 	uint64		result = 0;
+	BlockNumber nblocks = RelationGetNumberOfBlocks(index);
+	BlockNumber pages = 0;
+	Buffer		buf = park_lock(index, SNII_PARK_BLOCK, BUFFER_LOCK_SHARE);
 
 	*oldest_stamp = 0;
-	for (BlockNumber blk = SNII_PARK_BLOCK; BlockNumberIsValid(blk);)
+	for (;;)
 	{
-		Buffer		buf = park_lock(index, blk, BUFFER_LOCK_SHARE);
 		SniiParkPage *park = park_of(BufferGetPage(buf));
+		Buffer		next;
 
 		for (uint32 i = 0; i < park->nentries; i++)
 		{
@@ -268,10 +311,17 @@ snii_storage_parked(Relation index, uint64 *oldest_stamp)
 				park->entries[i].stamp < *oldest_stamp)
 				*oldest_stamp = park->entries[i].stamp;
 		}
-		blk = park->next;
+		if (!BlockNumberIsValid(park->next))
+			break;
+		if (++pages > nblocks)
+			snii_storage_corrupted(index, park->next,
+								   "chain of park pages is circular");
+		/* Hold this one meanwhile: an empty page behind it may be dropped. */
+		next = park_lock(index, park->next, BUFFER_LOCK_SHARE);
 		UnlockReleaseBuffer(buf);
-		CHECK_FOR_INTERRUPTS();
+		buf = next;
 	}
+	UnlockReleaseBuffer(buf);
 	return result;
 }
 
@@ -336,62 +386,98 @@ snii_storage_park_make_room(Relation index)
  * ----------------------------------------------------------------
  */
 
+/* Bit per block: it has an owner. */
+typedef struct OwnMap
+{
+	Relation	index;
+	bool		strict;
+	BlockNumber nblocks;		/* in use, as the meta page said last */
+	uint8	   *seen;
+} OwnMap;
+
+/* Read the number of blocks in use (again) and make room for their bits. */
+static void
+own_resize(OwnMap *map)
+{
+	SniiMetaPage meta;
+	Size		old_size = map->seen == NULL ? 0 : map->nblocks / 8 + 1;
+	Size		size;
+
+	snii_storage_meta_read(map->index, &meta);
+	if (meta.nblocks < SNII_FIRST_FREE_BLOCK || meta.nblocks < map->nblocks)
+		snii_storage_corrupted(map->index, SNII_META_BLOCK,
+							   "meta page claims %u blocks", meta.nblocks);
+	size = meta.nblocks / 8 + 1;
+	if (map->seen == NULL)
+		map->seen = MemoryContextAllocHuge(CurrentMemoryContext, size);
+	else
+		map->seen = repalloc_huge(map->seen, size);
+	memset(map->seen + old_size, 0, size - old_size);
+	map->nblocks = meta.nblocks;
+}
+
 /* Note that a run of blocks has an owner. */
 static void
-own(Relation index, uint8 *seen, BlockNumber nblocks, BlockNumber start,
-	uint32 len, const char *owner)
+own(OwnMap *map, BlockNumber start, uint32 len, const char *owner)
 {
-	if (start >= nblocks || len > nblocks - start)
-		snii_storage_corrupted(index, start,
+	/* An open stretch may have grown since we looked. */
+	if (!map->strict &&
+		(start >= map->nblocks || len > map->nblocks - start))
+		own_resize(map);
+	if (start >= map->nblocks || len > map->nblocks - start)
+		snii_storage_corrupted(map->index, start,
 							   "%s owns %u blocks beyond the %u in use",
-							   owner, len, nblocks);
+							   owner, len, map->nblocks);
 	for (BlockNumber blk = start; blk < start + len; blk++)
 	{
-		if (seen[blk / 8] & (1 << (blk % 8)))
-			snii_storage_corrupted(index, blk,
+		if (map->seen[blk / 8] & (1 << (blk % 8)))
+			snii_storage_corrupted(map->index, blk,
 								   "block of %s has another owner, too",
 								   owner);
-		seen[blk / 8] |= (uint8) (1 << (blk % 8));
+		map->seen[blk / 8] |= (uint8) (1 << (blk % 8));
 	}
 }
 
 /* Note the blocks of a list; verify its length and tail if given. */
 static void
-own_list(Relation index, uint8 *seen, BlockNumber nblocks, BlockNumber head,
-		 BlockNumber tail, int64 npages, const char *owner)
+own_list(OwnMap *map, BlockNumber head, BlockNumber tail, int64 npages,
+		 const char *owner)
 {
+	SniiListPage *list = palloc(BLCKSZ);
 	uint64		count = 0;
 	BlockNumber last = InvalidBlockNumber;
 
 	for (BlockNumber blk = head; BlockNumberIsValid(blk);)
 	{
 		Buffer		buf;
-		SniiListPage *list;
 
-		own(index, seen, nblocks, blk, 1, owner);
-		buf = snii_storage_read_page(index, blk, BUFFER_LOCK_SHARE,
+		own(map, blk, 1, owner);
+		buf = snii_storage_read_page(map->index, blk, BUFFER_LOCK_SHARE,
 									 SNII_PAGE_LIST, SNII_ANY_OWNER);
-		list = snii_storage_list(BufferGetPage(buf));
-		snii_storage_list_verify(index, blk, list);
+		memcpy(list, snii_storage_list(BufferGetPage(buf)),
+			   SNII_PAGE_PAYLOAD);
+		UnlockReleaseBuffer(buf);
+		snii_storage_list_verify(map->index, blk, list);
 		for (uint32 i = 0; i < list->nextents; i++)
 		{
-			own(index, seen, nblocks, list->extents[i].start,
+			own(map, list->extents[i].start,
 				SniiExtentLen(&list->extents[i]), owner);
 			count += SniiExtentLen(&list->extents[i]);
 		}
 		count++;
 		last = blk;
 		blk = list->next;
-		UnlockReleaseBuffer(buf);
 		CHECK_FOR_INTERRUPTS();
 		if (last == tail && BlockNumberIsValid(tail))
 			break;
 	}
+	pfree(list);
 	if (BlockNumberIsValid(tail) && last != tail)
-		snii_storage_corrupted(index, head, "list of %s does not reach its last page %u",
+		snii_storage_corrupted(map->index, head,
+							   "list of %s does not reach its last page %u",
 							   owner, tail);
 	if (npages >= 0 && count != (uint64) npages)
-		snii_storage_corrupted(index, head,
+		snii_storage_corrupted(map->index, head,
 							   "list of %s has %llu pages instead of %lld",
 							   owner, (unsigned long long) count,
 							   (long long) npages);
@@ -399,72 +485,76 @@ own_list(Relation index, uint8 *seen, BlockNumber nblocks, BlockNumber head,
 
 /* Note the park pages and what they hold. */
 static void
-own_parked(Relation index, uint8 *seen, BlockNumber nblocks)
+own_parked(OwnMap *map)
 {
+	SniiParkPage *copy = palloc(BLCKSZ);
+
 	for (BlockNumber blk = SNII_PARK_BLOCK; BlockNumberIsValid(blk);)
 	{
 		Buffer		buf;
-		SniiParkPage *copy = palloc(BLCKSZ);
 
-		own(index, seen, nblocks, blk, 1, "the park pages");
-		buf = park_lock(index, blk, BUFFER_LOCK_SHARE);
-		memcpy(copy, park_of(BufferGetPage(buf)),
-			   offsetof(SniiParkPage, entries) +
-			   park_of(BufferGetPage(buf))->nentries * sizeof(SniiParkEntry));
+		own(map, blk, 1, "the park pages");
+		buf = park_lock(map->index, blk, BUFFER_LOCK_SHARE);
+		memcpy(copy, park_of(BufferGetPage(buf)), SNII_PAGE_PAYLOAD);
 		UnlockReleaseBuffer(buf);
 		for (uint32 i = 0; i < copy->nentries; i++)
-			own_list(index, seen, nblocks, copy->entries[i].head,
-					 copy->entries[i].tail, copy->entries[i].npages,
-					 "a parked list");
+			own_list(map, copy->entries[i].head, copy->entries[i].tail,
+					 copy->entries[i].npages, "a parked list");
 		blk = copy->next;
-		pfree(copy);
 	}
+	pfree(copy);
+}
+
+/* Note what the directory owns. */
+static void
+own_directory(OwnMap *map)
+{
+	SniiDirPage *dir = palloc(BLCKSZ);
+	Buffer		buf = snii_storage_read_page(map->index, SNII_DIR_BLOCK,
+											 BUFFER_LOCK_SHARE,
+											 SNII_PAGE_DIR, 0);
+
+	memcpy(dir, PageGetContents(BufferGetPage(buf)), SNII_PAGE_PAYLOAD);
+	UnlockReleaseBuffer(buf);
+	if (dir->nentries > SNII_DIR_CAPACITY)
+		snii_storage_corrupted(map->index, SNII_DIR_BLOCK,
+							   "directory claims %u entries", dir->nentries);
+	for (uint32 i = 0; i < dir->nentries; i++)
+	{
+		const SniiDirEntry *entry = &dir->entries[i];
+		bool		segment = entry->kind == SNII_ENTRY_SEGMENT;
+
+		own_list(map, entry->list_head, entry->list_tail,
+				 segment || (entry->flags & SNII_ENTRY_SEALED) ?
+				 (int64) entry->npages : -1,
+				 segment ? "a segment" : "a stretch");
+	}
+	pfree(dir);
 }
 
 void
 snii_storage_check_ownership(Relation index, bool strict)
 {
-	SniiMetaPage meta;
-	SniiDirPage *dir = palloc(BLCKSZ);
-	Buffer		buf;
-	uint8	   *seen;
+	OwnMap		map = {index, strict};
 
-	snii_storage_meta_read(index, &meta);
-	if (meta.nblocks < SNII_FIRST_FREE_BLOCK)
-		snii_storage_corrupted(index, SNII_META_BLOCK,
-							   "meta page claims %u blocks", meta.nblocks);
-	buf = snii_storage_read_page(index, SNII_DIR_BLOCK, BUFFER_LOCK_SHARE,
-								 SNII_PAGE_DIR, 0);
-	memcpy(dir, PageGetContents(BufferGetPage(buf)), SNII_PAGE_PAYLOAD);
-	UnlockReleaseBuffer(buf);
-	if (dir->nentries > SNII_DIR_CAPACITY)
-		snii_storage_corrupted(index, SNII_DIR_BLOCK,
-							   "directory claims %u entries", dir->nentries);
-
-	seen = MemoryContextAllocExtended(CurrentMemoryContext,
-									  meta.nblocks / 8 + 1,
-									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	own(index, seen, meta.nblocks, SNII_META_BLOCK, 1, "the meta page");
-	own(index, seen, meta.nblocks, SNII_DIR_BLOCK, 1, "the directory");
-	for (uint32 i = 0; i < dir->nentries; i++)
-		own_list(index, seen, meta.nblocks, dir->entries[i].list_head,
-				 dir->entries[i].list_tail,
-				 dir->entries[i].kind == SNII_ENTRY_SEGMENT ?
-				 (int64) dir->entries[i].npages : -1,
-				 dir->entries[i].kind == SNII_ENTRY_SEGMENT ?
-				 "a segment" : "a stretch");
-	for (int i = 0; i < SNII_SLOTS; i++)
-		own_list(index, seen, meta.nblocks, meta.slots[i].head,
-				 meta.slots[i].tail, meta.slots[i].npages, "a slot");
+	own_resize(&map);
+	own(&map, SNII_META_BLOCK, 1, "the meta page");
+	own(&map, SNII_DIR_BLOCK, 1, "the directory");
+	own_directory(&map);
 	if (strict)
 	{
-		own_parked(index, seen, meta.nblocks);
-		own_list(index, seen, meta.nblocks, meta.free_head,
-				 InvalidBlockNumber, meta.free_pages, "the free list");
+		SniiMetaPage meta;
+
+		snii_storage_meta_read(index, &meta);
+		for (int i = 0; i < SNII_SLOTS; i++)
+			own_list(&map, meta.slots[i].head, meta.slots[i].tail,
+					 meta.slots[i].npages, "a slot");
+		own_parked(&map);
+		own_list(&map, meta.free_head, InvalidBlockNumber, meta.free_pages,
+				 "the free list");
+		for (BlockNumber blk = 0; blk < map.nblocks; blk++)
+			if ((map.seen[blk / 8] & (1 << (blk % 8))) == 0)
+				snii_storage_corrupted(index, blk, "block has no owner");
 	}
-	for (BlockNumber blk = 0; strict && blk < meta.nblocks; blk++)
-		if ((seen[blk / 8] & (1 << (blk % 8))) == 0)
-			snii_storage_corrupted(index, blk, "block has no owner");
-	pfree(seen);
-	pfree(dir);
+	pfree(map.seen);
 }

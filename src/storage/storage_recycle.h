@@ -19,7 +19,10 @@
  */
 extern uint64 snii_storage_recycle(Relation index, Relation heap);
 
-/* Pages parked now, and the oldest stamp (0: none). */
+/*
+ * Pages parked now, and the oldest stamp (0: nothing is parked,
+ * SNII_PARK_UNSTAMPED: nothing is stamped yet).
+ */
 extern uint64 snii_storage_parked(Relation index, uint64 *oldest_stamp);
 
 /*
@@ -31,8 +34,8 @@ extern void snii_storage_park_make_room(Relation index);
 /*
  * Verify that no block of the index has two owners, and, if strict, that each
  * has one; raises ERRCODE_INDEX_CORRUPTED otherwise.  Strict needs a lock on
- * the table that excludes writers; else only what the directory and the slots
- * own is looked at, and the caller's snapshot protects it.
+ * the table that excludes writers; else only what the directory owns is looked
+ * at, and the caller's snapshot protects it.
  */
 extern void snii_storage_check_ownership(Relation index, bool strict);
 
