@@ -22,7 +22,8 @@ typedef struct SniiTidList
  * Verify pages, ownership, segments, marks and buffer; raises
  * ERRCODE_INDEX_CORRUPTED at the first fault.  strict: the caller excludes
  * writers (see snii_storage_check_ownership()).  If tids is not NULL, it gets
- * every live TID in order, and a TID that is there twice is a fault.
+ * every live TID in order, and if strict, a TID that is there twice is a
+ * fault.
  */
 extern void snii_lsm_check(Relation index, bool strict, SniiTidList *tids);
 

@@ -22,6 +22,7 @@
 #include "storage/storage_buffer.h"
 #include "storage/storage_directory.h"
 #include "storage/storage_meta.h"
+#include "storage/storage_point.h"
 #include "storage/storage_recycle.h"
 
 #include "miscadmin.h"
@@ -98,6 +99,7 @@ publish(Relation index, int slot, const SniiObjectRef *ref, uint64 ndocs,
 
 		snii_storage_marks_set(object, ndocs, late->values, late->n);
 	}
+	SNII_TEST_POINT("publish");
 	swap.slot = -1;
 	if (ndocs > 0)
 	{
@@ -113,6 +115,7 @@ publish(Relation index, int slot, const SniiObjectRef *ref, uint64 ndocs,
 	swap.counter2_add = ndocs > 0 ? (uint64) ref->npages * BLCKSZ : 0;
 	if (ndocs > 0 || nremove > 0)
 		snii_storage_swap(index, &swap);
+	SNII_TEST_POINT("published");
 }
 
 void
@@ -144,6 +147,7 @@ typedef struct BufferSource
 	/* Bit per record: was it dead when it was read? */
 	uint8	   *was_dead;
 	uint64		nrecords;
+	uint64		nlive;			/* of these, handed to the kind */
 	uint64		capacity;		/* bits */
 } BufferSource;
 
@@ -192,6 +196,8 @@ buffer_source_next(SniiRecordSource *self, SniiRecord *record)
 		if (dead)
 			s->was_dead[s->nrecords / 8] |= (uint8) (1 << (s->nrecords % 8));
 		s->nrecords++;
+		if (!dead)
+			s->nlive++;
 	}
 	MemoryContextSwitchTo(old);
 	return !dead;
@@ -283,11 +289,16 @@ flush_stretches(Relation index, const SniiDirEntry *stretches, int n)
 		remove[i] = stretches[i].id;
 
 	ndocs = kind->build(index, w, &source.base);
+	if (source.current < n || ndocs != source.nlive)
+		elog(ERROR, "flush in index \"%s\" wrote %llu of %llu documents",
+			 RelationGetRelationName(index), (unsigned long long) ndocs,
+			 (unsigned long long) source.nlive);
 	if (ndocs > 0)
 	{
 		snii_storage_append_marks(w, ndocs, NULL);
 		snii_storage_writer_finish(w, &ref);
 	}
+	SNII_TEST_POINT("flush_written");
 	LockPage(index, SNII_LOCK_MARKS, ExclusiveLock);
 	if (ndocs > 0)
 		find_late_records(&source, &late);
@@ -357,15 +368,20 @@ snii_lsm_insert_segment(Relation index, Relation heap,
 	source.record.len = len;
 	for (;;)
 	{
-		SniiView   *view = snii_lsm_view(index, true);
-		int			nentries = view->nentries;
+		SniiView   *view;
+		int			nentries;
 
+		/* Nobody else with such a record adds an entry while we have this. */
+		snii_storage_slot_acquire(index, SNII_SLOT_FLUSH, true);
+		view = snii_lsm_view(index, true);
+		nentries = view->nentries;
 		pfree(view);
 		if (nentries < SNII_POLICY_STRETCH_LIMIT)
 			break;
+		snii_storage_slot_release(index, SNII_SLOT_FLUSH);
 		snii_lsm_make_room(index, heap);
+		CHECK_FOR_INTERRUPTS();
 	}
-	snii_storage_slot_acquire(index, SNII_SLOT_FLUSH, true);
 	context = AllocSetContextCreate(CurrentMemoryContext, "snii segment",
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
@@ -465,6 +481,7 @@ merge_segments(Relation index, const SniiDirEntry *entries, int n)
 		snii_storage_append_marks(w, ndocs, NULL);
 		snii_storage_writer_finish(w, &ref);
 	}
+	SNII_TEST_POINT("merge_written");
 	LockPage(index, SNII_LOCK_MARKS, ExclusiveLock);
 	if (ndocs > 0)
 		find_late_marks(inputs, n, &late);

@@ -14,13 +14,21 @@
 #include "storage/storage_format.h"
 
 /* Entries of the directory beyond which no stretch is begun. */
+#ifdef SNII_SMALL_PAGES
+#define SNII_POLICY_STRETCH_LIMIT	24
+#else
 #define SNII_POLICY_STRETCH_LIMIT	112
+#endif
 
 /* Neighbours of a tier that are merged into one. */
 #define SNII_POLICY_FANOUT			8
 
 /* Segments beyond which merges of any size are everybody's business. */
+#ifdef SNII_SMALL_PAGES
+#define SNII_POLICY_SEGMENT_LIMIT	14
+#else
 #define SNII_POLICY_SEGMENT_LIMIT	64
+#endif
 
 /* Bytes that the first tier reaches to; each further one is FANOUT times. */
 #define SNII_POLICY_TIER_BYTES		(UINT64CONST(1) << 20)

@@ -26,6 +26,7 @@
 #include "storage/storage_buffer.h"
 #include "storage/storage_directory.h"
 #include "storage/storage_meta.h"
+#include "storage/storage_point.h"
 #include "storage/storage_recycle.h"
 
 #include "commands/vacuum.h"
@@ -122,6 +123,7 @@ vacuum_segment(VacuumState *v, const SniiDirEntry *entry)
 	snii_lsm_kind(v->index)->tids(v->index, object, entry->ndocs, tid_sink,
 								  v);
 
+	SNII_TEST_POINT("vacuum_read");
 	LockPage(v->index, SNII_LOCK_MARKS, ExclusiveLock);
 	exists = snii_lsm_entry_exists(v->index, entry->id);
 	if (exists)
@@ -129,6 +131,7 @@ vacuum_segment(VacuumState *v, const SniiDirEntry *entry)
 		if (v->ndead > 0)
 		{
 			snii_storage_marks_set(object, entry->ndocs, v->dead, v->ndead);
+			SNII_TEST_POINT("vacuum_marked");
 			snii_storage_marks_load(object, entry->ndocs, marks);
 		}
 		snii_storage_dir_set_dead(v->index, entry->id,
@@ -182,6 +185,7 @@ visit_next(VacuumState *v)
 			vacuum_stretch(v, entry);
 	}
 	UnlockPage(v->index, SNII_LOCK_RECYCLE, ShareLock);
+	SNII_TEST_POINT("vacuum_between");
 	return entry != NULL;
 }
 
