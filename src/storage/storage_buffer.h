@@ -20,6 +20,9 @@
 /* Data pages of a stretch at most (with its list page 256 kB). */
 #define SNII_STRETCH_PAGES		31
 
+StaticAssertDecl(SNII_LIST_CAPACITY >= SNII_STRETCH_PAGES,
+				 "a stretch has one list page, whatever its extents");
+
 /* Longest record that a stretch can hold. */
 #define SNII_RECORD_MAX_PAGES	24
 #define SNII_RECORD_MAX \

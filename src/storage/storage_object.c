@@ -20,6 +20,7 @@
 #include "storage/storage_meta.h"
 #include "storage/storage_object.h"
 #include "storage/storage_page.h"
+#include "storage/storage_point.h"
 
 #include "access/generic_xlog.h"
 #include "access/xloginsert.h"
@@ -27,7 +28,11 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#ifdef SNII_SMALL_PAGES
+#define BATCH_PAGES			4
+#else
 #define BATCH_PAGES			32	/* XLR_MAX_BLOCK_ID allows no more */
+#endif
 
 /* ----------------------------------------------------------------
  *		Writing
@@ -41,7 +46,7 @@ typedef struct StreamWriter
 	uint32		extent_used;	/* pages of it that are taken */
 	int			npending;		/* pages in memory, the last one not full */
 	uint32		fill;			/* bytes in the last one */
-	SniiPageImage *pages;		/* BATCH_PAGES, allocated on demand */
+	PGAlignedBlock *pages;		/* BATCH_PAGES, allocated on demand */
 	int			capacity;		/* pages allocated */
 } StreamWriter;
 
@@ -77,7 +82,7 @@ snii_storage_writer_id(const SniiObjectWriter *w)
  */
 static void
 write_batch(Relation index, const BlockNumber *blocks,
-			const SniiPageImage *pages, int n)
+			const PGAlignedBlock *pages, int n)
 {
 	Buffer		bufs[BATCH_PAGES];
 	bool		wal = RelationNeedsWAL(index);
@@ -132,6 +137,7 @@ flush_pages(SniiObjectWriter *w, int stream, int n)
 	}
 	write_batch(w->index, blocks, s->pages, n);
 	s->written += n;
+	SNII_TEST_POINT("batch_written");
 	if (n < s->npending)
 		memmove(s->pages, s->pages + n,
 				(size_t) (s->npending - n) * BLCKSZ);
@@ -149,7 +155,7 @@ next_page(SniiObjectWriter *w, int stream)
 	if (s->npending == s->capacity)
 	{
 		int			capacity = s->capacity == 0 ? 2 : s->capacity * 2;
-		SniiPageImage *pages;
+		PGAlignedBlock *pages;
 
 		capacity = Min(capacity, BATCH_PAGES);
 		pages = MemoryContextAlloc(w->context, (Size) capacity * BLCKSZ);
@@ -498,7 +504,8 @@ snii_storage_reader_get(SniiStreamReader *r, uint64 offset, size_t len)
 		snii_storage_corrupted(r->object->index, InvalidBlockNumber,
 							   "offset beyond the end of stream %d",
 							   r->stream);
-	if (start + len <= SNII_PAGE_PAYLOAD)
+	/* A damaged length may be anything: no sum that could wrap around. */
+	if (len <= SNII_PAGE_PAYLOAD - start)
 	{
 		if (!BufferIsValid(r->buffer) || r->pageno != (uint32) pageno)
 		{
