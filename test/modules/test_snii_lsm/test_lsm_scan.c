@@ -1,0 +1,201 @@
+/*-------------------------------------------------------------------------
+ *
+ * test_lsm_scan.c
+ *	  Access method snii_test: scans, which read all entries of a view and
+ *	  compare.  Pages are read on demand, as the scan goes on.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "lsm/lsm_buffer.h"
+#include "lsm/lsm_view.h"
+#include "test_lsm.h"
+
+#include "access/amapi.h"
+#include "access/relscan.h"
+#include "miscadmin.h"
+#include "nodes/tidbitmap.h"
+#include "pgstat.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+typedef struct TestScan
+{
+	MemoryContext context;
+	SniiView   *view;			/* NULL: not begun */
+	int			entry;			/* the one being read */
+	bool		open;			/* of it */
+	uint8	   *marks;			/* segment; NULL: stretch */
+	TestSegment segment;
+	SniiBufferScan *buffer;
+} TestScan;
+
+static void
+close_entry(TestScan *s)
+{
+	if (!s->open)
+		return;
+	if (s->marks != NULL)
+		test_lsm_close(&s->segment);
+	else
+		snii_lsm_buffer_end(s->buffer);
+	s->open = false;
+}
+
+static void
+open_entry(Relation index, TestScan *s)
+{
+	const SniiDirEntry *entry = &s->view->entries[s->entry];
+
+	s->marks = NULL;
+	if (entry->kind == SNII_ENTRY_SEGMENT)
+	{
+		SniiObject *object = snii_lsm_open_segment(index, entry);
+
+		s->marks = MemoryContextAllocHuge(s->context,
+										  entry->ndocs / 8 + 1);
+		snii_storage_marks_load(object, entry->ndocs, s->marks);
+		test_lsm_open(&s->segment, object, entry->ndocs);
+	}
+	else
+		s->buffer = snii_lsm_buffer_scan(index, entry);
+	s->open = true;
+}
+
+/* Next live record of the view. */
+static bool
+next_record(Relation index, TestScan *s, SniiRecord *record)
+{
+	for (; s->entry < s->view->nentries; s->entry++)
+	{
+		if (!s->open)
+			open_entry(index, s);
+		if (s->marks == NULL)
+		{
+			if (snii_lsm_buffer_next(s->buffer, record))
+				return true;
+		}
+		else
+			while (test_lsm_next(&s->segment, record))
+			{
+				uint64		ordinal = s->segment.next - 1;
+
+				if ((s->marks[ordinal / 8] & (1 << (ordinal % 8))) == 0)
+					return true;
+			}
+		close_entry(s);
+	}
+	return false;
+}
+
+static bool
+matches(IndexScanDesc scan, const SniiRecord *record)
+{
+	for (int i = 0; i < scan->numberOfKeys; i++)
+	{
+		ScanKey		key = &scan->keyData[i];
+		text	   *t;
+
+		if (record->data[0] == 0 || (key->sk_flags & SK_ISNULL))
+			return false;
+		t = DatumGetTextPP(key->sk_argument);
+		if (VARSIZE_ANY_EXHDR(t) != record->len - 1 ||
+			memcmp(VARDATA_ANY(t), record->data + 1, record->len - 1) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Next matching TID, beginning the scan if need be. */
+static bool
+next_match(IndexScanDesc scan, ItemPointer tid)
+{
+	TestScan   *s = scan->opaque;
+	MemoryContext old = MemoryContextSwitchTo(s->context);
+	SniiRecord	record;
+	bool		found = false;
+
+	if (s->view == NULL)
+	{
+		pgstat_count_index_scan(scan->indexRelation);
+		s->view = snii_lsm_view(scan->indexRelation, false);
+	}
+	while (!found && next_record(scan->indexRelation, s, &record))
+	{
+		CHECK_FOR_INTERRUPTS();
+		found = matches(scan, &record);
+	}
+	if (found)
+		*tid = record.tid;
+	MemoryContextSwitchTo(old);
+	return found;
+}
+
+static IndexScanDesc
+test_ambeginscan(Relation index, int nkeys, int norderbys)
+{
+	IndexScanDesc scan = RelationGetIndexScan(index, nkeys, norderbys);
+	TestScan   *s = palloc0(sizeof(TestScan));
+
+	s->context = AllocSetContextCreate(CurrentMemoryContext, "test scan",
+									   ALLOCSET_DEFAULT_SIZES);
+	scan->opaque = s;
+	return scan;
+}
+
+static void
+test_amrescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys,
+			  int norderbys)
+{
+	TestScan   *s = scan->opaque;
+
+	close_entry(s);
+	s->view = NULL;
+	s->entry = 0;
+	MemoryContextReset(s->context);
+	if (keys != NULL && scan->numberOfKeys > 0)
+		memmove(scan->keyData, keys, scan->numberOfKeys * sizeof(ScanKeyData));
+}
+
+static bool
+test_amgettuple(IndexScanDesc scan, ScanDirection direction)
+{
+	if (direction != ForwardScanDirection)
+		elog(ERROR, "access method snii_test scans forward only");
+	scan->xs_recheck = false;
+	return next_match(scan, &scan->xs_heaptid);
+}
+
+static int64
+test_amgetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
+{
+	ItemPointerData tid;
+	int64		n = 0;
+
+	for (; next_match(scan, &tid); n++)
+		tbm_add_tuples(tbm, &tid, 1, false);
+	return n;
+}
+
+static void
+test_amendscan(IndexScanDesc scan)
+{
+	TestScan   *s = scan->opaque;
+
+	close_entry(s);
+	MemoryContextDelete(s->context);
+	pfree(s);
+}
+
+void
+test_lsm_scan_methods(void *amroutine)
+{
+	IndexAmRoutine *am = amroutine;
+
+	am->ambeginscan = test_ambeginscan;
+	am->amrescan = test_amrescan;
+	am->amgettuple = test_amgettuple;
+	am->amgetbitmap = test_amgetbitmap;
+	am->amendscan = test_amendscan;
+}

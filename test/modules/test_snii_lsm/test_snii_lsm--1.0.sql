@@ -1,0 +1,32 @@
+\echo Use "CREATE EXTENSION test_snii_lsm" to load this file. \quit
+
+CREATE FUNCTION test_lsm_handler(internal) RETURNS index_am_handler
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+CREATE ACCESS METHOD snii_test TYPE INDEX HANDLER test_lsm_handler;
+CREATE OPERATOR CLASS test_lsm_text_ops DEFAULT FOR TYPE text
+	USING snii_test AS OPERATOR 1 = (text, text);
+
+CREATE FUNCTION test_lsm_flush(index regclass, seal_open boolean DEFAULT true,
+	wait boolean DEFAULT true) RETURNS integer
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+CREATE FUNCTION test_lsm_merge(index regclass, max_bytes bigint
+	DEFAULT 9223372036854775807, wait boolean DEFAULT true) RETURNS integer
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+CREATE FUNCTION test_lsm_merge_all(index regclass) RETURNS integer
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+CREATE FUNCTION test_lsm_recycle(index regclass) RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+
+-- Verifies the index; returns the number of its live entries. strict locks
+-- the table against writers and looks at every block.
+CREATE FUNCTION test_lsm_check(index regclass, strict boolean DEFAULT true)
+	RETURNS bigint AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+
+CREATE FUNCTION test_lsm_entries(index regclass, OUT kind text, OUT id bigint,
+	OUT npages bigint, OUT ndocs bigint, OUT ndead bigint, OUT sealed boolean)
+	RETURNS SETOF record AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+CREATE FUNCTION test_lsm_info(index regclass, OUT generation bigint,
+	OUT nblocks bigint, OUT free_pages bigint, OUT parked_pages bigint,
+	OUT flushes bigint, OUT merges bigint)
+	RETURNS record AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+-- What every reader must find: text of all live entries, in any order.
