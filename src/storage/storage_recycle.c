@@ -158,7 +158,7 @@ free_one(Relation index, Relation heap, BlockNumber park_blk, uint64 limit)
 	if (pos >= 0)
 	{
 		BlockNumber tail_blk =
-			park_of(BufferGetPage(park_buf))->entries[pos].tail;
+		park_of(BufferGetPage(park_buf))->entries[pos].tail;
 		Buffer		tail_buf = snii_storage_read_page(index, tail_blk,
 													  BUFFER_LOCK_EXCLUSIVE,
 													  SNII_PAGE_LIST,
