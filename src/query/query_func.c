@@ -12,7 +12,7 @@
  *	- for values that are no column, such as variables of PL/pgSQL: with the
  *	  analyzer "standard", as the planner would;
  *	- for columns in expressions that are planned without a query (CHECK,
- *	  COPY WHERE, WHEN of a trigger, ALTER TYPE ... USING) and for arrays
+ *	  COPY WHERE, WHEN of a trigger, ALTER TYPE ... USING, statistics) and for arrays
  *	  (column ||| ANY (...)), which the planner does not ask about.  The
  *	  analyzer of the column cannot be known there, and to guess would give
  *	  such a clause another meaning than the same one in a query.  So they
@@ -249,8 +249,9 @@ check_left_side(FunctionCallInfo fcinfo, SniiQueryForm form)
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("the analyzer of a column is not known here"),
-			 errdetail("In CHECK, COPY, triggers and with ANY or ALL, a search "
-					   "operator cannot see which index its column has."),
+			 errdetail("In CHECK, COPY, triggers, statistics and with ANY or ALL, "
+					   "a search operator cannot see which index its column "
+					   "has."),
 			 errhint("Name the analyzer: column @@@ %s('standard', text), "
 					 "or column @@@ ANY (array of sniiquery).",
 					 snii_query_form_function(form))));

@@ -217,6 +217,27 @@ SELECT * FROM checked_query;
 SELECT id FROM op WHERE body ||| ANY (ARRAY['red', 'green']) ORDER BY id;
 SELECT id FROM op WHERE body @@@ ANY (ARRAY['red', 'green']::sniiquery[]) ORDER BY id;
 SELECT id FROM op WHERE body ||| ANY (SELECT unnest(ARRAY['red', 'green'])) ORDER BY id;
+-- predicates of indexes: the immutable form only, which other forms imply
+INSERT INTO many SELECT 'rare' FROM generate_series(1, 20);
+CREATE INDEX many_bad ON many ((body IS NULL)) WHERE body ||| 'rare';
+CREATE INDEX many_rare ON many ((body IS NULL)) WHERE match(body, 'rare'::sniiquery);
+ANALYZE many;
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT FROM many WHERE body ||| 'Rare' ORDER BY body IS NULL;
+EXPLAIN (COSTS OFF) SELECT FROM many WHERE match(body, 'rare'::sniiquery) ORDER BY body IS NULL;
+RESET enable_seqscan;
+-- triggers: NEW.body is a value in the function, a column in WHEN
+CREATE FUNCTION mark() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	IF NEW.body ||| 'rare' THEN
+		NEW.body := 'marked';
+	END IF;
+	RETURN NEW;
+END $$;
+CREATE TRIGGER mark BEFORE INSERT ON many FOR EACH ROW WHEN (NEW.body @@@ 'rare'::sniiquery) EXECUTE FUNCTION mark();
+INSERT INTO many VALUES ('a Rare one'), ('x') RETURNING body;
+CREATE TRIGGER mark_text BEFORE INSERT ON many FOR EACH ROW WHEN (NEW.body ||| 'rare') EXECUTE FUNCTION mark();
+INSERT INTO many VALUES ('a rare one');
 -- values that are no column
 DO $$
 DECLARE
