@@ -211,6 +211,33 @@ SELECT * FROM differences('one', '{body}', 15);
 SELECT snii_merge('one_body') > 0 AS merged;
 SELECT * FROM differences('one', '{body}', 15);
 
+-- more terms than iterators are open at a time
+INSERT INTO one SELECT 30000 + g, 'w0 ' || string_agg('u' || u, ' ' ORDER BY u)
+FROM generate_series(1, 40) AS g, generate_series(g * 10, g * 10 + 300) AS u
+GROUP BY g;
+INSERT INTO one SELECT 31000 + g, 'w0 u' || g FROM generate_series(1, 700) AS g;
+CREATE FUNCTION list(first int, last int, sep text) RETURNS text LANGUAGE sql AS
+$$ SELECT string_agg('u' || u, sep) FROM generate_series(first, last) AS u $$;
+CREATE FUNCTION long_lists() RETURNS TABLE (rows int, bitmap bool, plain bool)
+LANGUAGE sql AS $$
+    SELECT cardinality(ids_by('Seq Scan', 'one', c)),
+           ids_by('Seq Scan', 'one', c) = ids_by('Bitmap Index Scan', 'one', c),
+           ids_by('Seq Scan', 'one', c) = ids_by('Index Scan', 'one', c)
+    FROM (VALUES
+        (1, format('body ||| %L', list(1, 650, ' '))),
+        (2, format('body &&& %L', list(250, 520, ' '))),
+        (3, format('body &&& %L', list(250, 820, ' '))),
+        (4, format('body @@@ %L', 'w0 AND NOT (' || list(1, 650, ' OR ') || ')')),
+        (5, format('body @@@ %L', 'w0 AND NOT (' || list(250, 500, ' AND ') || ')')),
+        (6, format('body @@@ %L', 'NOT ' || list(1, 400, ' AND NOT '))),
+        (7, format('body @@@ %L', '"u1 u2" OR "w0 ' || list(1, 300, '" OR "w0 ') || '"')),
+        (8, format('body ### %L', list(250, 500, ' ')))
+    ) AS q(n, c) ORDER BY n
+$$;
+SELECT * FROM long_lists();
+SELECT snii_flush('one_body') > 0 AS flushed;
+SELECT * FROM long_lists();
+
 -- rescans: the query comes from the outer side
 CREATE TABLE queries AS
 SELECT g AS id, random_query(2) AS q FROM generate_series(1, 25) AS g;
@@ -264,4 +291,4 @@ SELECT cursor_over_changes('Index Scan'), cursor_over_changes('Bitmap');
 SELECT snii_check('one_body', true), snii_check('two_a_b', true);
 DROP TABLE one, two, queries, other_plans;
 DROP FUNCTION random_word, random_text, random_query, random_condition, ids_by,
-    differences, counts_by, cursor_over_changes;
+    differences, counts_by, cursor_over_changes, list, long_lists;
