@@ -38,7 +38,6 @@
 #include "postgres.h"
 
 #include "compat.h"
-#include "compat.h"
 
 #include <zstd.h>
 

@@ -44,3 +44,8 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 -- Sound and malformed buffer records.
 CREATE FUNCTION test_inv_check_record(rel regclass) RETURNS void
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+
+-- A term whose postings are these encoded bytes, given in pieces.
+CREATE FUNCTION test_inv_pump(rel regclass, bytes bytea, piece int)
+RETURNS text
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT;

@@ -65,3 +65,6 @@ SELECT what, refused(what)
                     'equal term', 'smaller term', 'empty term']) what;
 
 DROP TABLE seg;
+DROP TABLE built;
+DROP FUNCTION refused(text);
+DROP EXTENSION test_snii_inverted;
