@@ -27,7 +27,9 @@
 #include "storage/predicate.h"
 #include "utils/memutils.h"
 
-#define BATCH	1024			/* TIDs fetched at a time */
+/* TIDs fetched at a time: few at first, for queries with a LIMIT. */
+#define FIRST_BATCH	32
+#define BATCH		1024
 
 typedef struct ScanState
 {
@@ -38,6 +40,7 @@ typedef struct ScanState
 	int			nconditions;
 	SniiScanCondition *conditions;
 	ItemPointerData *tids;		/* fetched ahead */
+	int			batch;			/* to fetch next time */
 	int			ntids;
 	int			next;
 } ScanState;
@@ -61,6 +64,7 @@ stop_scan(ScanState *state)
 	if (state->scan != NULL)
 		snii_query_scan_end(state->scan);
 	state->scan = NULL;
+	state->batch = FIRST_BATCH;
 	state->ntids = state->next = 0;
 }
 
@@ -166,7 +170,9 @@ snii_am_gettuple(IndexScanDesc scan, ScanDirection dir)
 
 		if (state->tids == NULL)
 			state->tids = palloc(BATCH * sizeof(ItemPointerData));
-		state->ntids = snii_query_scan_next(state->scan, state->tids, BATCH);
+		state->ntids = snii_query_scan_next(state->scan, state->tids,
+											state->batch);
+		state->batch = Min(2 * state->batch, BATCH);
 		state->next = 0;
 		MemoryContextSwitchTo(old);
 		if (state->ntids == 0)
