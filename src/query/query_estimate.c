@@ -21,6 +21,9 @@
  * (0.5 and 8).  Chance alone gives 0.3 for pairs, the rarer word alone 18.  For
  * AND of two words of one passage independence has a median of 0.9.
  *
+ * Records of the write buffer are taken to be like the documents of the
+ * segments; if there are none, a few of them are matched.
+ *
  * The cost is bounded: no positions are decoded, and after MAX_LOOKUPS
  * look-ups the rest is taken to be like what was seen.
  *
@@ -33,9 +36,11 @@
 #include <math.h>
 
 #include "inverted/inv_dict.h"
+#include "inverted/inv_record.h"
 #include "lsm/lsm_buffer.h"
 #include "lsm/lsm_view.h"
 #include "miscadmin.h"
+#include "query/query_match.h"
 #include "query/query_selfuncs.h"
 #include "storage/storage_buffer.h"
 #include "utils/memutils.h"
@@ -373,12 +378,65 @@ estimate_segments(Relation index, const SniiView *view, int column,
  * ----------------
  */
 
+/* What was seen of the write buffer. */
+typedef struct Sample
+{
+	int			column;
+	int			ncolumns;
+	SniiMatcher *matcher;		/* NULL: records are only counted */
+	bool		null;			/* of the record at hand */
+	int			looked_at;
+	int			not_null;
+	int			matched;
+} Sample;
+
+static void
+sample_column(void *arg, int column, bool isnull, uint32 ntokens)
+{
+	Sample	   *sample = arg;
+
+	if (column == sample->column)
+		sample->null = isnull;
+}
+
+static void
+sample_token(void *arg, int column, int kind, const char *bytes, uint32 len,
+			 uint32 position)
+{
+	Sample	   *sample = arg;
+
+	if (column == sample->column)
+		snii_query_matcher_token(sample->matcher, kind, bytes, len, position);
+}
+
+/* A malformed record is left for the scan to complain about. */
+static void
+sample_record(Sample *sample, const SniiRecord *record)
+{
+	SniiInvRecordSink sink = {
+		.arg = sample,
+		.begin_column = sample_column,
+		.token = sample_token
+	};
+
+	if (sample->matcher == NULL)
+		return;
+	sample->looked_at++;
+	snii_query_matcher_reset(sample->matcher);
+	if (!snii_inv_record_decode(record->data, record->data + record->len,
+								sample->ncolumns, &sink) || sample->null)
+		return;
+	sample->not_null++;
+	if (snii_query_matcher_result(sample->matcher))
+		sample->matched++;
+}
+
 /*
  * About how many records a stretch has: counted, if they are few, else by the
  * length of the first ones.
  */
 static double
-stretch_records(Relation index, const SniiDirEntry *entry)
+stretch_records(Relation index, const SniiDirEntry *entry, Sample *sample)
 {
 	SniiBufferScan *scan = snii_lsm_buffer_scan(index, entry);
 	SniiRecord	record;
@@ -388,6 +446,7 @@ stretch_records(Relation index, const SniiDirEntry *entry)
 
 	while (n < MAX_RECORDS && (more = snii_lsm_buffer_next(scan, &record)))
 	{
+		sample_record(sample, &record);
 		bytes += record.len + sizeof(SniiRecordHeader);
 		n++;
 	}
@@ -399,18 +458,41 @@ stretch_records(Relation index, const SniiDirEntry *entry)
 }
 
 /*
+ * The share of records that match, by the sample if that can tell.  A query
+ * that matches none of it matches few.
+ */
+static double
+sample_share(const Sample *sample, const SniiQueryNode *tree)
+{
+	double		guess = snii_query_default_selectivity(tree);
+
+	if (sample->not_null == 0)
+		return guess;
+	if (sample->matched == 0)
+		return Min(guess, 0.5 / sample->not_null);
+	return (double) sample->matched / sample->not_null;
+}
+
+/*
  * Add the write buffer: every record is looked at, and matches as often as
- * documents of the segments do.
+ * documents of the segments do.  Without segments some records are tried.
  */
 static void
-estimate_buffer(Relation index, const SniiView *view,
-				const SniiQueryNode *tree, SniiEstimate *e)
+estimate_buffer(Relation index, const SniiView *view, int column,
+				const SniiQueryNode *tree, const SniiQuery *query,
+				SniiEstimate *e)
 {
+	Sample		sample = {.column = column};
 	double		records = 0;
+	double		not_null = 1;
 	double		share;
 	int			n = 0;
 	int			counted = 0;
 
+	sample.ncolumns = IndexRelationGetNumberOfAttributes(index);
+	if (query != NULL && e->documents == 0)
+		sample.matcher = snii_query_matcher_create(query,
+												   CurrentMemoryContext);
 	for (int i = 0; i < view->nentries; i++)
 	{
 		if (view->entries[i].kind != SNII_ENTRY_STRETCH)
@@ -418,19 +500,40 @@ estimate_buffer(Relation index, const SniiView *view,
 		n++;
 		if (counted < MAX_STRETCHES)
 		{
-			records += stretch_records(index, &view->entries[i]);
+			records += stretch_records(index, &view->entries[i], &sample);
 			counted++;
 		}
 	}
+	share = e->documents > 0 ? e->rows / e->documents :
+		sample_share(&sample, tree);
+	if (sample.matcher != NULL)
+		snii_query_matcher_free(sample.matcher);
 	if (records == 0)
 		return;
 	records *= (double) n / counted;
-	share = e->documents > 0 ? e->rows / e->documents :
-		snii_query_default_selectivity(tree);
+	if (sample.looked_at > 0)
+		not_null = (double) sample.not_null / sample.looked_at;
 	e->records = records;
-	e->documents += records;
-	e->rows += records * share;
+	e->documents += records * not_null;
+	e->rows += records * not_null * share;
 	e->pages += (double) n * (SNII_STRETCH_PAGES + 1);
+}
+
+/* ----------------
+ *		All of it
+ * ----------------
+ */
+static void
+estimate(Relation index, int column, const SniiQueryNode *tree,
+		 const SniiQuery *query, SniiEstimate *e)
+{
+	SniiView   *view = snii_lsm_view(index, false);
+
+	memset(e, 0, sizeof(SniiEstimate));
+	e->pages = 1;				/* the directory */
+	estimate_segments(index, view, column, tree, e);
+	estimate_buffer(index, view, column, tree, query, e);
+	pfree(view);
 }
 
 /*
@@ -438,30 +541,24 @@ estimate_buffer(Relation index, const SniiView *view,
  * snapshot; see lsm_view.h.
  */
 void
-snii_query_estimate(Relation index, int column, const SniiQueryNode *tree,
-					SniiEstimate *estimate)
+snii_query_estimate(Relation index, int column, const SniiQuery *query,
+					SniiEstimate *e)
 {
-	SniiView   *view = snii_lsm_view(index, false);
-
-	memset(estimate, 0, sizeof(SniiEstimate));
-	estimate->pages = 1;		/* the directory */
-	estimate_segments(index, view, column, tree, estimate);
-	estimate_buffer(index, view, tree, estimate);
-	pfree(view);
+	estimate(index, column, snii_query_tree(query), query, e);
 }
 
 /*
- * The same, cut down to how many documents match and how many pages of the
- * index a scan reads.
+ * From the tree alone: how many documents match and how many pages of the
+ * index a scan reads.  Without segments the number is a default.
  */
 double
 snii_query_estimate_rows(Relation index, int column,
 						 const SniiQueryNode *tree, double *pages_out)
 {
-	SniiEstimate estimate;
+	SniiEstimate e;
 
-	snii_query_estimate(index, column, tree, &estimate);
+	estimate(index, column, tree, NULL, &e);
 	if (pages_out != NULL)
-		*pages_out = estimate.pages;
-	return estimate.rows;
+		*pages_out = e.pages;
+	return e.rows;
 }

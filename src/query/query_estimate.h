@@ -8,7 +8,7 @@
 #ifndef SNII_QUERY_ESTIMATE_H
 #define SNII_QUERY_ESTIMATE_H
 
-#include "query/query_tree.h"
+#include "query/query_type.h"
 #include "utils/rel.h"
 
 /* Of a query on one column of an index. */
@@ -22,8 +22,7 @@ typedef struct SniiEstimate
 } SniiEstimate;
 
 extern void snii_query_estimate(Relation index, int column,
-								const SniiQueryNode *tree,
-								SniiEstimate *estimate);
+								const SniiQuery *query, SniiEstimate *e);
 extern double snii_query_estimate_rows(Relation index, int column,
 									   const SniiQueryNode *tree,
 									   double *pages_out);

@@ -62,7 +62,7 @@ estimate_by_dictionary(Oid indexoid, int column, const SniiQuery *query,
 		index->rd_index->indisvalid &&
 		snii_lsm_kind(index)->id == SNII_KIND_INVERTED &&
 		snii_query_index_analyzer(index, column) == snii_query_analyzer(query))
-		snii_query_estimate(index, column, snii_query_tree(query), &e);
+		snii_query_estimate(index, column, query, &e);
 	index_close(index, NoLock);
 	if (e.documents <= 0)
 		return false;
