@@ -28,6 +28,7 @@
 #include "storage/smgr.h"
 #include "utils/acl.h"
 #include "utils/rel.h"
+#include "utils/wait_event.h"
 
 #if PG_VERSION_NUM < 150000
 #error "snii needs PostgreSQL 15 or later"
@@ -132,6 +133,46 @@ snii_compat_am_flags(IndexAmRoutine *am)
 	am->amtranslatecmptype = NULL;
 #endif
 	(void) am;
+}
+
+/* Was the relation, or its file, made by this transaction? */
+static inline bool
+snii_compat_is_new_in_transaction(Relation rel)
+{
+#if PG_VERSION_NUM >= 160000
+	return rel->rd_createSubid != InvalidSubTransactionId ||
+		rel->rd_newRelfilelocatorSubid != InvalidSubTransactionId;
+#else
+	return rel->rd_createSubid != InvalidSubTransactionId ||
+		rel->rd_newRelfilenodeSubid != InvalidSubTransactionId;
+#endif
+}
+
+/* Make a change of vacuum_cost_delay effective in this process. */
+static inline void
+snii_compat_update_vacuum_costs(void)
+{
+#if PG_VERSION_NUM >= 160000
+	VacuumUpdateCosts();
+#else
+	VacuumCostActive = (VacuumCostDelay > 0);
+	VacuumCostBalance = 0;
+#endif
+}
+
+/* Wait event of an insertion that is slowed down. */
+static inline uint32
+snii_compat_pressure_event(void)
+{
+#if PG_VERSION_NUM >= 170000
+	static uint32 event = 0;
+
+	if (event == 0)
+		event = WaitEventExtensionNew("SniiBackPressure");
+	return event;
+#else
+	return PG_WAIT_EXTENSION;
+#endif
 }
 
 /* 18 asks who is delayed. */

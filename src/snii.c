@@ -13,6 +13,7 @@
 #include "am/am_options.h"
 #include "inverted/inv_kind.h"
 #include "lsm/lsm_maintain.h"
+#include "lsm/lsm_worker.h"
 
 #include "fmgr.h"
 #include "utils/guc.h"
@@ -29,6 +30,15 @@ _PG_init(void)
 							NULL, &snii_lsm_buffer_limit_kb, 8192, 256,
 							16384, PGC_USERSET, GUC_UNIT_KB, NULL, NULL,
 							NULL);
+	DefineCustomBoolVariable("snii.workers",
+							 "Let background workers flush and merge.",
+							 "Otherwise inserters do it, in bounds, and VACUUM.",
+							 &snii_lsm_workers, true, PGC_USERSET, 0, NULL,
+							 NULL, NULL);
+	DefineCustomRealVariable("snii.maintenance_cost_delay",
+							 "Cost delay of background workers that are not in a hurry, as vacuum_cost_delay.",
+							 NULL, &snii_lsm_cost_delay, 2, 0, 100,
+							 PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("snii");
 
 	snii_am_options_init();

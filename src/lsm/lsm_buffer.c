@@ -14,6 +14,7 @@
 #include "lsm/lsm_buffer.h"
 #include "lsm/lsm_maintain.h"
 #include "lsm/lsm_policy.h"
+#include "lsm/lsm_pressure.h"
 #include "storage/storage_buffer.h"
 
 #include "miscadmin.h"
@@ -54,6 +55,7 @@ snii_lsm_insert(Relation index, Relation heap, const ItemPointerData *tid,
 	int			lane = MyProcPid % LANES;
 	SniiTail	tail;
 
+	snii_lsm_pressure_pay();
 	if (len > SNII_RECORD_MAX)
 	{
 		snii_lsm_insert_segment(index, heap, tid, data, len);
@@ -73,7 +75,7 @@ snii_lsm_insert(Relation index, Relation heap, const ItemPointerData *tid,
 			return;
 		if (result == SNII_APPEND_SEALED)
 		{
-			snii_lsm_help(index, heap);
+			snii_lsm_pressure_sealed(index, heap);
 			return;
 		}
 		/* The directory is full: this one has to wait for room. */

@@ -579,6 +579,18 @@ snii_lsm_merge(Relation index, uint64 max_bytes, bool wait)
 	return merges;
 }
 
+bool
+snii_lsm_merge_one(Relation index, uint64 max_bytes, bool wait)
+{
+	int			n;
+
+	if (!snii_storage_slot_acquire(index, SNII_SLOT_MERGE, wait))
+		return false;
+	n = merge_once(index, max_bytes, false);
+	snii_storage_slot_release(index, SNII_SLOT_MERGE);
+	return n > 0;
+}
+
 int
 snii_lsm_merge_all(Relation index)
 {
@@ -595,28 +607,36 @@ snii_lsm_merge_all(Relation index)
  * ----------------------------------------------------------------
  */
 
-/* Bytes in sealed stretches. */
-static uint64
-sealed_bytes(Relation index)
+void
+snii_lsm_load(Relation index, SniiPolicyLoad *load)
 {
 	SniiView   *view = snii_lsm_view(index, true);
-	uint64		result = 0;
 
+	memset(load, 0, sizeof(*load));
+	load->nentries = view->nentries;
 	for (int i = 0; i < view->nentries; i++)
-		if (view->entries[i].kind == SNII_ENTRY_STRETCH &&
-			(view->entries[i].flags & SNII_ENTRY_SEALED) != 0)
-			result += view->entries[i].nbytes;
+	{
+		if (view->entries[i].kind == SNII_ENTRY_SEGMENT)
+			load->nsegments++;
+		else if ((view->entries[i].flags & SNII_ENTRY_SEALED) != 0)
+			load->sealed_bytes += view->entries[i].nbytes;
+	}
 	pfree(view);
-	return result;
+}
+
+bool
+snii_lsm_is_urgent(Relation index)
+{
+	SniiPolicyLoad load;
+
+	snii_lsm_load(index, &load);
+	return snii_lsm_policy_urgent(&load,
+								  (uint64) snii_lsm_buffer_limit_kb * 1024);
 }
 
 void
 snii_lsm_help(Relation index, Relation heap)
 {
-	uint64		limit = (uint64) snii_lsm_buffer_limit_kb * 1024;
-
-	if (!snii_lsm_policy_flush(sealed_bytes(index), limit))
-		return;
 	if (snii_lsm_flush(index, false, false) > 0)
 	{
 		snii_lsm_merge(index, HELP_MERGE_BYTES, false);

@@ -14,6 +14,7 @@
 #define SNII_LSM_MAINTAIN_H
 
 #include "lsm/lsm_kind.h"
+#include "lsm/lsm_policy.h"
 
 /* Bytes of sealed stretches that make an inserter flush: snii.buffer_limit. */
 extern int	snii_lsm_buffer_limit_kb;
@@ -40,10 +41,17 @@ extern int	snii_lsm_flush(Relation index, bool seal_open, bool wait);
 /* Do the merges that the policy asks for; returns their number. */
 extern int	snii_lsm_merge(Relation index, uint64 max_bytes, bool wait);
 
+/* Do one merge; false if there is none to do or somebody else is merging. */
+extern bool snii_lsm_merge_one(Relation index, uint64 max_bytes, bool wait);
+
+/* What is waiting to be done, and is it urgent? */
+extern void snii_lsm_load(Relation index, SniiPolicyLoad *load);
+extern bool snii_lsm_is_urgent(Relation index);
+
 /* Merge all segments into one; returns the number of inputs. */
 extern int	snii_lsm_merge_all(Relation index);
 
-/* What an inserter does for everybody after it sealed a stretch. */
+/* Flush, and merge in bounds, on behalf of everybody. */
 extern void snii_lsm_help(Relation index, Relation heap);
 
 /* The directory is full: flush and merge until it is not. */

@@ -124,8 +124,46 @@ snii_lsm_policy_merge(const SniiPolicySegment *segments, int n,
 	return result;
 }
 
-bool
-snii_lsm_policy_flush(uint64 sealed_bytes, uint64 limit)
+/* Sealed bytes, as a share of the limit, from which on ... */
+#define WAKE_SHARE		0.25	/* a worker is woken */
+#define SLEEP_SHARE		0.75	/* inserters are slowed down, a little */
+#define HELP_SHARE		3.0		/* they flush themselves */
+
+/* Segments beyond which inserters are slowed down, too. */
+#define SLEEP_SEGMENTS	32
+
+/* Entries of the directory at which inserters help. */
+#define HELP_ENTRIES	96
+
+/* Sleep per sealed stretch when twice SLEEP_SHARE is waiting. */
+#define SLEEP_MS		20.0
+
+SniiPolicyAdvice
+snii_lsm_policy_advice(const SniiPolicyLoad *load, uint64 limit,
+					   bool has_worker)
 {
-	return sealed_bytes > 0 && sealed_bytes >= limit;
+	SniiPolicyAdvice advice = {false, false, 0};
+	double		share = (double) load->sealed_bytes / (double) limit;
+
+	if (!has_worker)
+	{
+		advice.help = share >= 1.0 || load->nentries >= HELP_ENTRIES;
+		return advice;
+	}
+	advice.wake = share >= WAKE_SHARE ||
+		load->nsegments >= SNII_POLICY_FANOUT;
+	if (share > SLEEP_SHARE)
+		advice.sleep_ms = SLEEP_MS * (share / SLEEP_SHARE - 1);
+	if (load->nsegments > SLEEP_SEGMENTS)
+		advice.sleep_ms += SLEEP_MS *
+			(load->nsegments - SLEEP_SEGMENTS) / SLEEP_SEGMENTS;
+	advice.help = share >= HELP_SHARE || load->nentries >= HELP_ENTRIES;
+	return advice;
+}
+
+bool
+snii_lsm_policy_urgent(const SniiPolicyLoad *load, uint64 limit)
+{
+	return (double) load->sealed_bytes > SLEEP_SHARE * (double) limit ||
+		load->nsegments > SLEEP_SEGMENTS / 2;
 }

@@ -58,7 +58,30 @@ extern int	snii_lsm_policy_tier(uint64 nbytes);
 extern SniiPolicyMerge snii_lsm_policy_merge(const SniiPolicySegment *segments,
 											 int n, uint64 max_bytes);
 
-/* Should a buffer with so many bytes in sealed stretches be flushed? */
-extern bool snii_lsm_policy_flush(uint64 sealed_bytes, uint64 limit);
+/* What is waiting to be done for an index. */
+typedef struct SniiPolicyLoad
+{
+	uint64		sealed_bytes;	/* in sealed stretches */
+	int			nsegments;
+	int			nentries;		/* of the directory */
+} SniiPolicyLoad;
+
+/* What a backend that has just sealed a stretch should do. */
+typedef struct SniiPolicyAdvice
+{
+	bool		wake;			/* see to it that a worker is at work */
+	bool		help;			/* flush, and merge in bounds */
+	double		sleep_ms;		/* to be paid in shares */
+} SniiPolicyAdvice;
+
+/*
+ * "limit" is the size that the buffer is meant to have at most; with
+ * has_worker false there is nobody to wake.
+ */
+extern SniiPolicyAdvice snii_lsm_policy_advice(const SniiPolicyLoad *load,
+											   uint64 limit, bool has_worker);
+
+/* Is it so much that a worker should not be throttled? */
+extern bool snii_lsm_policy_urgent(const SniiPolicyLoad *load, uint64 limit);
 
 #endif							/* SNII_LSM_POLICY_H */

@@ -12,6 +12,7 @@
  * see docs/locking.md:
  *	slot i		one operation (build, flush, merge) at a time in a slot
  *	MARKS		held while delete marks change or marked objects are swapped
+ *	WORKER		held by the background worker of the index
  *	RECYCLE		share: read without a snapshot; exclusive: free parked pages
  *
  *-------------------------------------------------------------------------
@@ -29,6 +30,7 @@
 #define SNII_LOCK_SLOT(i)		(MaxBlockNumber - 64 + (BlockNumber) (i))
 #define SNII_LOCK_MARKS			(MaxBlockNumber - 1)
 #define SNII_LOCK_RECYCLE		(MaxBlockNumber - 2)
+#define SNII_LOCK_WORKER		(MaxBlockNumber - 3)
 
 /*
  * Take the lock of a slot and give back what a crash or an abort left in it.

@@ -77,6 +77,8 @@ snii_storage_writer_id(const SniiObjectWriter *w)
 	return w->id;
 }
 
+void		(*snii_storage_interrupt_hook) (void) = NULL;
+
 /*
  * Write n page images to blocks, in one WAL record.
  */
@@ -88,6 +90,8 @@ write_batch(Relation index, const BlockNumber *blocks,
 	bool		wal = RelationNeedsWAL(index);
 
 	CHECK_FOR_INTERRUPTS();
+	if (snii_storage_interrupt_hook != NULL)
+		snii_storage_interrupt_hook();
 	for (int i = 0; i < n; i++)
 		bufs[i] = ReadBufferExtended(index, MAIN_FORKNUM, blocks[i],
 									 RBM_ZERO_AND_CLEANUP_LOCK, NULL);

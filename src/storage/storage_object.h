@@ -34,6 +34,12 @@ typedef struct SniiObjectRef
 /* ---------------- writing ---------------- */
 
 /*
+ * Called between batches of pages that are written, with no buffer locked;
+ * may raise.  For background workers.  NULL: nothing.
+ */
+extern void (*snii_storage_interrupt_hook) (void);
+
+/*
  * Begin an object in allocation slot "slot", whose lock the caller holds and
  * which is empty.  Everything is allocated in the current memory context.
  */
