@@ -268,7 +268,7 @@ sub check_line_length
 			  if $width > $MAX_COLUMNS
 
 			  # the text of a message stays on one line, to be found by grep
-			  && $line !~ /"[^"]{50,}"/;
+			  && $line !~ /"(?:[^"\\]|\\.){50,}"/;
 		}
 	}
 	return @faults;
