@@ -1,6 +1,7 @@
 -- Random queries over random rows: what an index finds, by bitmap and by plain
 -- scan, against a sequential scan.  Only differences are printed, and counts.
 SET client_min_messages = notice;
+SET jit = off;
 SELECT setseed(0.4711);
 
 -- Small vocabulary with frequent and rare words; rows of 0 to 40 words, NULLs.
@@ -288,7 +289,51 @@ END
 $$;
 SELECT cursor_over_changes('Index Scan'), cursor_over_changes('Bitmap');
 
+-- real text: words and phrases are taken from the rows themselves
+CREATE TABLE verses(id int, body text);
+\set lines `zstd -dcq "$PG_ABS_SRCDIR/data/kjv_verses.tsv.zst" | cut -f 1,5`
+INSERT INTO verses
+SELECT split_part(line, E'\t', 1)::int, split_part(line, E'\t', 2)
+FROM string_to_table(:'lines', E'\n') AS line WHERE line LIKE E'%\t%' LIMIT 10000;
+\unset lines
+SELECT count(*) AS loaded FROM verses;
+CREATE INDEX verses_body ON verses USING snii (body);
+INSERT INTO verses SELECT 100000 + id, body FROM verses WHERE id % 30 = 0;
+
+CREATE FUNCTION verse_condition() RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    words text[];
+    n int := 2 + (2.4 * random())::int;
+    at int;
+    kind float := random();
+    part text;
+BEGIN
+    SELECT regexp_split_to_array(trim(lower(body), '.,;:?!() '), '[^a-z]+')
+    INTO words
+    FROM (SELECT body FROM verses OFFSET floor(10000 * random()) LIMIT 1) AS v;
+    at := 1 + floor(random() * greatest(cardinality(words) - n, 1));
+    part := array_to_string(words[at:at + n - 1], ' ');
+    RETURN CASE
+        WHEN kind < 0.5 THEN format('body ### %L', part)
+        WHEN kind < 0.6 THEN format('body ||| %L', part)
+        WHEN kind < 0.7 THEN format('body &&& %L', part)
+        WHEN kind < 0.8 THEN
+            format('body @@@ %L', format('"%s" AND NOT %s', part, words[1]))
+        WHEN kind < 0.9 THEN
+            format('body @@@ %L', format('%s AND NOT "%s"', words[at], part))
+        ELSE format('body @@@ %L', format('"%s" OR NOT %s', part, words[at])) END;
+END
+$$;
+SELECT count(*) AS queries, count(*) FILTER (WHERE cardinality(truth) > 0) > 40 AS matched,
+       count(*) FILTER (WHERE truth <> ids_by('Bitmap Index Scan', 'verses', c)) AS by_bitmap,
+       count(*) FILTER (WHERE truth <> ids_by('Index Scan', 'verses', c)) AS plain
+FROM (SELECT c, ids_by('Seq Scan', 'verses', c) AS truth
+      FROM (SELECT verse_condition() AS c FROM generate_series(1, 50) OFFSET 0) AS q
+      OFFSET 0) AS s;
+SELECT snii_check('verses_body', true);
+
 SELECT snii_check('one_body', true), snii_check('two_a_b', true);
-DROP TABLE one, two, queries, other_plans;
+DROP TABLE one, two, queries, other_plans, verses;
 DROP FUNCTION random_word, random_text, random_query, random_condition, ids_by,
-    differences, counts_by, cursor_over_changes, list, long_lists;
+    differences, counts_by, cursor_over_changes, list, long_lists,
+    verse_condition;
