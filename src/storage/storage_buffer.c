@@ -262,8 +262,31 @@ typedef enum MakeRoom
 } MakeRoom;
 
 /*
- * Make sure that the stretch has n pages left to hand out; the header is
- * locked on entry, and on return only with ROOM_MADE.
+ * Is the file long enough for the next n pages of the stretch?  Pages that
+ * were taken before a crash, or by another server, need not be there.
+ */
+static bool
+pages_exist(Relation index, const SniiListPage *list, uint32 n)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocks(index);
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		BlockNumber blk = snii_storage_stretch_block(list, list->used + i);
+
+		if (!BlockNumberIsValid(blk))
+			snii_storage_corrupted(index, InvalidBlockNumber,
+								   "stretch has fewer pages than it claims");
+		if (blk >= nblocks)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Make sure that the stretch has n pages left to hand out, and that they are
+ * in the file, since a page beyond its end counts as never written; the
+ * header is locked on entry, and on return only with ROOM_MADE.
  */
 static MakeRoom
 reserve_pages(Relation index, Buffer header, uint64 id, uint32 n)
@@ -271,13 +294,25 @@ reserve_pages(Relation index, Buffer header, uint64 id, uint32 n)
 	SniiListPage *list = snii_storage_list(BufferGetPage(header));
 
 	if (list->used + n <= list->total)
-		return ROOM_MADE;
+	{
+		if (pages_exist(index, list, n))
+			return ROOM_MADE;
+		UnlockReleaseBuffer(header);
+		snii_storage_reserve(index, 0);
+		return ROOM_AGAIN;
+	}
 	if (list->used + n > SNII_STRETCH_PAGES ||
 		list->nextents >= SNII_LIST_CAPACITY)
 	{
 		UnlockReleaseBuffer(header);
 		snii_storage_stretch_seal(index, id);
 		return ROOM_SEALED;
+	}
+	if (!pages_exist(index, list, list->total - list->used))
+	{
+		UnlockReleaseBuffer(header);
+		snii_storage_reserve(index, 0);
+		return ROOM_AGAIN;
 	}
 	while (list->used + n > list->total)
 	{
