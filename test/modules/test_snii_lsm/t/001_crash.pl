@@ -20,12 +20,20 @@ log_checkpoints = off
 CONF
 lsm_table($node);
 
+# How often the server has become ready.
+sub starts
+{
+	my $log = slurp_file($node->logfile);
+	return scalar(() = $log =~ /database system is ready to accept connections/g);
+}
+
+# Wait until it has become ready once more than before.
 sub wait_up
 {
+	my ($before) = @_;
 	for (1 .. 600)
 	{
-		my ($rc) = $node->psql('postgres', 'SELECT 1');
-		return if defined $rc && $rc == 0;
+		return if starts() > $before;
 		sleep 0.1;
 	}
 	die "the server does not come back";
@@ -92,9 +100,10 @@ for my $step (@steps)
 	$node->safe_psql('postgres', 'SELECT txid_current()');
 	$node->safe_psql('postgres', 'CHECKPOINT') if $point =~ /^large|written/;
 	my $path = index_path();
+	my $starts = starts();
 	my ($rc, $out, $err) = $node->psql('postgres', "SET test_snii_lsm.crash = '$point';\n$sql");
 	isnt($rc, 0, "$sql is killed at $point");
-	wait_up();
+	wait_up($starts);
 	if ($sql =~ /^INSERT/)
 	{
 		# the same once more, with the end of the file lost
@@ -140,10 +149,11 @@ for my $round (1 .. $rounds)
 {
 	my $before = $node->safe_psql('postgres', 'SELECT last_value FROM s');
 	my $limit = (1, 100, 600)[ int(rand(3)) ];
+	local $ENV{PGAPPNAME} = 'load';
 	local $ENV{PGOPTIONS} = "-c test_snii_lsm.buffer_limit_kb=$limit";
 	my ($out, $err) = ('', '');
 	my $load = IPC::Run::start(
-		[ 'pgbench', '-n', '-c', '6', '-j', '1', '-T', '60', @files, $node->connstr('postgres') ],
+		[ 'pgbench', '-n', '-c', '6', '-j', '1', '-T', '20', @files, $node->connstr('postgres') ],
 		'<', \undef, '>', \$out, '2>', \$err);
 	sleep(0.5 + rand(1.5));
 	if (rand() < 0.5)
@@ -156,11 +166,13 @@ for my $round (1 .. $rounds)
 	}
 	else
 	{
+		my $starts = starts();
 		my $pid = $node->safe_psql('postgres',
-			"SELECT pid FROM pg_stat_activity WHERE application_name = 'pgbench' ORDER BY random() LIMIT 1");
-		kill('KILL', $pid) if $pid =~ /^\d+$/;
+			"SELECT pid FROM pg_stat_activity WHERE application_name = 'load' AND pid <> pg_backend_pid() ORDER BY random() LIMIT 1");
+		like($pid, qr/^\d+$/, "round $round: a process to kill");
+		kill('KILL', $pid);
 		$load->finish;
-		wait_up();
+		wait_up($starts);
 	}
 	# pgbench must have ended by the crash, not by an error of a statement
 	my @errors = grep { /ERROR:/ && !/deadlock/ } split /\n/, $err;

@@ -29,7 +29,7 @@ sub lsm_cluster
 	$node->init(allows_streaming => $opt{streaming} || 0);
 	$node->append_conf('postgresql.conf', <<'CONF');
 autovacuum = off
-wal_consistency_checking = 'all'
+wal_consistency_checking = 'generic'
 max_wal_size = 4GB
 fsync = off
 CONF
