@@ -25,13 +25,20 @@ PG_CFLAGS += -Werror
 endif
 SHLIB_LINK = -licuuc -licui18n -lzstd
 
-# Tests are found by their place. setup.sql, if there is one, runs first and
-# the rest in the order of their names.
+# Tests are found by their place, unless the environment or the command line
+# names some. setup.sql, if there is one, runs first and the rest in the order
+# of their names.
 SNII_REGRESS := $(sort $(basename $(notdir $(wildcard test/sql/*.sql))))
+ifneq ($(origin REGRESS),environment)
 REGRESS := $(strip $(filter setup,$(SNII_REGRESS)) \
 	$(filter-out setup,$(SNII_REGRESS)))
+endif
+ifneq ($(origin ISOLATION),environment)
 ISOLATION := $(sort $(basename $(notdir $(wildcard test/specs/*.spec))))
+endif
+ifneq ($(origin PROVE_TESTS),environment)
 PROVE_TESTS := $(sort $(wildcard test/t/*.pl))
+endif
 ifneq ($(PROVE_TESTS),)
 TAP_TESTS = 1
 endif

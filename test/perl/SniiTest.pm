@@ -196,7 +196,8 @@ sub read_block
 	$node->safe_psql($dbname || 'postgres', 'CHECKPOINT');
 	open my $fh, '<:raw', relation_file($node, $relation, $dbname) or die $!;
 	seek $fh, $block * $BLCKSZ, 0 or die $!;
-	my $n = read $fh, my $bytes, $BLCKSZ;
+	my $bytes;
+	my $n = read($fh, $bytes, $BLCKSZ);
 	die "block $block of $relation cannot be read" unless defined $n && $n == $BLCKSZ;
 	return $bytes;
 }
