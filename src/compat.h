@@ -23,6 +23,7 @@
 #include "nodes/miscnodes.h"
 #include "varatt.h"
 #endif
+#include "nodes/pathnodes.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/smgr.h"
@@ -109,6 +110,19 @@ snii_compat_vacuum_heap(IndexVacuumInfo *info)
 #else
 	(void) info;
 	return NULL;
+#endif
+}
+
+/* Make the planner prefer whatever else there is, even what is disabled. */
+static inline void
+snii_compat_disable_path(Path *path, Cost *startup_cost, Cost *total_cost)
+{
+	*startup_cost += 1.0e20;
+	*total_cost += 1.0e20;
+#if PG_VERSION_NUM >= 180000
+	path->disabled_nodes += 10;
+#else
+	(void) path;
 #endif
 }
 

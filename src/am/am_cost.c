@@ -12,6 +12,7 @@
 #include "postgres.h"
 
 #include "am/am_cost.h"
+#include "compat.h"
 #include "query/query_column.h"
 #include "query/query_estimate.h"
 #include "query/query_type.h"
@@ -126,6 +127,14 @@ snii_am_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 		*startup_cost += disable_cost;
 		*total_cost += disable_cost;
 	}
+
+	/*
+	 * Core thinks of an index-only scan where no column is needed, whatever
+	 * amcanreturn says.  Such a scan trusts the visibility map, which needs a
+	 * barrier against VACUUM that this access method does not have.
+	 */
+	if (path->path.pathtype == T_IndexOnlyScan)
+		snii_compat_disable_path(&path->path, startup_cost, total_cost);
 	*correlation = 0;
 	*pages = cost.whole_index ? info->pages : cost.pages;
 }

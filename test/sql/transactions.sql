@@ -188,6 +188,31 @@ DROP TABLE spied;
 DROP FUNCTION spy;
 
 --
+-- No index-only scan: it would trust the visibility map without a barrier
+-- against VACUUM.  Core considers one where no column is needed.
+--
+CREATE TABLE wide (id int, body text, pad text);
+INSERT INTO wide SELECT g, 'word' || g % 2, repeat('pad', 500) FROM generate_series(1, 2000) g;
+CREATE INDEX wide_i ON wide USING snii (body);
+CREATE INDEX wide_p ON wide USING snii (body) WHERE id > 1000;
+VACUUM ANALYZE wide;
+RESET enable_seqscan;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM wide;
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM wide;
+SELECT count(*) FROM wide;
+SELECT count(*) FROM wide WHERE id > 1000;
+SET enable_indexscan = off;
+SET enable_bitmapscan = off;
+SELECT count(*) FROM wide;
+RESET enable_indexscan;
+RESET enable_bitmapscan;
+-- with a condition on the index alone, and no column to return
+SELECT count(*) FROM wide WHERE body ||| 'word1';
+SELECT count(*) FROM wide WHERE body IS NOT NULL;
+DROP TABLE wide;
+
+--
 -- Limits of memory and time are kept
 --
 SET maintenance_work_mem = '1MB';
