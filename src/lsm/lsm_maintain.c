@@ -17,6 +17,7 @@
 
 #include "lsm/lsm_maintain.h"
 #include "lsm/lsm_policy.h"
+#include "lsm/lsm_pressure.h"
 #include "lsm/lsm_view.h"
 #include "storage/storage_alloc.h"
 #include "storage/storage_buffer.h"
@@ -387,11 +388,14 @@ snii_lsm_insert_segment(Relation index, Relation heap,
 	old = MemoryContextSwitchTo(context);
 	w = snii_storage_writer_begin(index, SNII_SLOT_FLUSH);
 	ndocs = snii_lsm_kind(index)->build(index, w, &source.base);
+	if (ndocs != 1)
+		elog(ERROR, "segment of one record in index \"%s\" has %llu documents",
+			 RelationGetRelationName(index), (unsigned long long) ndocs);
 	snii_lsm_publish(index, w, SNII_SLOT_FLUSH, ndocs);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	snii_storage_slot_release(index, SNII_SLOT_FLUSH);
-	snii_lsm_help(index, heap);
+	snii_lsm_pressure_sealed(index, heap);
 }
 
 /* ----------------------------------------------------------------
