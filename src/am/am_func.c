@@ -233,13 +233,14 @@ snii_check(PG_FUNCTION_ARGS)
 	SniiMetaPage meta;
 
 	check_owner(oid);
-	index = open_index(oid, table_lock, AccessShareLock, &heap);
+	/* Of the index, since workers lock nothing else. */
+	index = open_index(oid, table_lock, table_lock, &heap);
 	check_owner(oid);
 	snii_storage_meta_read(index, &meta);
 	snii_lsm_check(index, strict, &tids);
 	if (heapallindexed)
 		check_heap(heap, index, &tids);
-	close_index(index, heap, table_lock, AccessShareLock);
+	close_index(index, heap, table_lock, table_lock);
 	PG_RETURN_VOID();
 }
 
@@ -311,6 +312,7 @@ snii_segments(PG_FUNCTION_ARGS)
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values,
 							 nulls);
 	}
+	snii_lsm_view_release(view);
 	close_index(index, heap, AccessShareLock, AccessShareLock);
 	return (Datum) 0;
 }

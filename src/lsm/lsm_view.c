@@ -17,6 +17,7 @@ SniiView *
 snii_lsm_view(Relation index, bool has_lock)
 {
 	SniiDirCopy *copy = palloc(sizeof(SniiDirCopy));
+	Buffer		barrier = InvalidBuffer;
 	SniiView   *view;
 
 	/* Without this, pages could be recycled under the reader. */
@@ -24,15 +25,24 @@ snii_lsm_view(Relation index, bool has_lock)
 		elog(ERROR, "index \"%s\" is read without a snapshot",
 			 RelationGetRelationName(index));
 
-	snii_storage_dir_read(index, copy);
+	snii_storage_dir_read(index, copy, has_lock ? NULL : &barrier);
 	view = palloc(offsetof(SniiView, entries) +
 				  copy->nentries * sizeof(SniiDirEntry));
 	view->generation = copy->generation;
+	view->barrier = barrier;
 	view->nentries = copy->nentries;
 	memcpy(view->entries, copy->entries,
 		   copy->nentries * sizeof(SniiDirEntry));
 	pfree(copy);
 	return view;
+}
+
+void
+snii_lsm_view_release(SniiView *view)
+{
+	if (BufferIsValid(view->barrier))
+		ReleaseBuffer(view->barrier);
+	pfree(view);
 }
 
 SniiObject *

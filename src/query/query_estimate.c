@@ -533,7 +533,7 @@ estimate(Relation index, int column, const SniiQueryNode *tree,
 	e->pages = 1;				/* the directory */
 	estimate_segments(index, view, column, tree, e);
 	estimate_buffer(index, view, column, tree, query, e);
-	pfree(view);
+	snii_lsm_view_release(view);
 }
 
 /*

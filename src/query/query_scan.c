@@ -13,11 +13,11 @@
  * The caller holds a snapshot that was taken before the first call of
  * snii_query_scan_next() and keeps it until the end: see lsm_view.h.
  *
- * Between calls no lock is held.  Pins are kept, of the pages that the
- * iterators of the segment at hand stand on: two or three for each term of
- * the query, some hundreds at most (see query_compile.c).  They stand in
- * nobody's way: VACUUM sets marks under a lock that needs no cleanup, and no
- * page that the view names is recycled before the snapshot is gone.
+ * Between calls no lock is held.  Pins are kept: that of the view, and of the
+ * pages that the iterators of the segment at hand stand on: two or three for
+ * each term of the query, some hundreds at most (see query_compile.c).  They
+ * stand in nobody's way: VACUUM sets marks under a lock that needs no
+ * cleanup, and what the view names is not recycled while its pin is held.
  *
  * Memory: the view, the queries, and for the segment at hand what iterators
  * need, freed when the scan goes on to the next one.
@@ -115,6 +115,15 @@ snii_query_scan_begin(Relation index, const SniiScanCondition *conditions,
 	return scan;
 }
 
+/* Let go of the view, after whatever was read of it. */
+static void
+leave_view(SniiScan *scan)
+{
+	if (scan->view != NULL)
+		snii_lsm_view_release(scan->view);
+	scan->view = NULL;
+}
+
 /*
  * Begin anew, with other conditions and a new view.
  */
@@ -125,8 +134,8 @@ snii_query_scan_rescan(SniiScan *scan, const SniiScanCondition *conditions,
 	MemoryContext old;
 
 	leave_entry(scan);
+	leave_view(scan);
 	MemoryContextReset(scan->set_context);
-	scan->view = NULL;
 	scan->entry = 0;
 
 	old = MemoryContextSwitchTo(scan->set_context);
@@ -155,6 +164,7 @@ void
 snii_query_scan_end(SniiScan *scan)
 {
 	leave_entry(scan);
+	leave_view(scan);
 	MemoryContextDelete(scan->context);
 }
 

@@ -50,7 +50,7 @@ dir_lock(Relation index, int lockmode)
 }
 
 void
-snii_storage_dir_read(Relation index, SniiDirCopy *copy)
+snii_storage_dir_read(Relation index, SniiDirCopy *copy, Buffer *barrier)
 {
 	Buffer		buf = dir_lock(index, BUFFER_LOCK_SHARE);
 	SniiDirPage *dir = dir_of(BufferGetPage(buf));
@@ -59,7 +59,53 @@ snii_storage_dir_read(Relation index, SniiDirCopy *copy)
 	copy->nentries = (int) dir->nentries;
 	memcpy(copy->entries, dir->entries,
 		   dir->nentries * sizeof(SniiDirEntry));
+	if (barrier != NULL)
+		*barrier = snii_storage_read_page(index,
+										  SNII_BARRIER_BLOCK(dir->epoch),
+										  BUFFER_LOCK_UNLOCK,
+										  SNII_PAGE_BARRIER, 0);
 	UnlockReleaseBuffer(buf);
+}
+
+/* Does nobody pin a barrier page? */
+static bool
+barrier_is_free(Relation index, uint32 epoch)
+{
+	Buffer		buf = snii_storage_read_page(index, SNII_BARRIER_BLOCK(epoch),
+											 BUFFER_LOCK_UNLOCK,
+											 SNII_PAGE_BARRIER, 0);
+	bool		result = ConditionalLockBufferForCleanup(buf);
+
+	if (result)
+		LockBuffer(buf, BUFFER_LOCK_UNLOCK);
+	ReleaseBuffer(buf);
+	return result;
+}
+
+/*
+ * Epoch e and e + 2 share a barrier page, so e + 2 begins only when no scan
+ * of e is left: at any time only scans of the current epoch and the one
+ * before it can be under way.
+ */
+uint32
+snii_storage_epoch_floor(Relation index)
+{
+	Buffer		buf = dir_lock(index, BUFFER_LOCK_EXCLUSIVE);
+	uint32		epoch = dir_of(BufferGetPage(buf))->epoch;
+	uint32		floor = epoch - 1;
+
+	if (barrier_is_free(index, epoch + 1))
+	{
+		GenericXLogState *state = GenericXLogStart(index);
+
+		dir_of(GenericXLogRegisterBuffer(state, buf, 0))->epoch = epoch + 1;
+		GenericXLogFinish(state);
+
+		/* Scans that begin from now on pin the other page. */
+		floor = barrier_is_free(index, epoch) ? epoch + 1 : epoch;
+	}
+	UnlockReleaseBuffer(buf);
+	return floor;
 }
 
 static int
@@ -98,7 +144,7 @@ swap_entries(Relation index, Page dir_page, Page park_page,
 		entry->head = dir->entries[pos].list_head;
 		entry->tail = dir->entries[pos].list_tail;
 		entry->npages = dir->entries[pos].npages;
-		entry->reserved = 0;
+		entry->epoch = dir->epoch;
 		park->nentries++;
 		memmove(&dir->entries[pos], &dir->entries[pos + 1],
 				(dir->nentries - pos - 1) * sizeof(SniiDirEntry));

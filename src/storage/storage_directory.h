@@ -19,7 +19,19 @@ typedef struct SniiDirCopy
 	SniiDirEntry entries[SNII_DIR_CAPACITY];
 } SniiDirCopy;
 
-extern void snii_storage_dir_read(Relation index, SniiDirCopy *copy);
+/*
+ * With barrier not NULL, a pin on the barrier page of the directory's epoch
+ * is taken under the same lock: as long as it is held, nothing that the copy
+ * names is used again on this server.
+ */
+extern void snii_storage_dir_read(Relation index, SniiDirCopy *copy,
+								  Buffer *barrier);
+
+/*
+ * Oldest epoch of which a scan may be under way: what was displaced before it
+ * is seen by nobody.  Begins a new epoch if it can.  Never waits.
+ */
+extern uint32 snii_storage_epoch_floor(Relation index);
 
 /*
  * Swap: in one WAL record the entries "remove" leave the directory and their

@@ -35,7 +35,8 @@
 #define SNII_META_BLOCK			0
 #define SNII_DIR_BLOCK			1
 #define SNII_PARK_BLOCK			2
-#define SNII_FIRST_FREE_BLOCK	3
+#define SNII_BARRIER_BLOCK(epoch)	(3 + ((epoch) & 1))
+#define SNII_FIRST_FREE_BLOCK	5
 
 /* ----------------
  *		Pages
@@ -51,7 +52,8 @@ typedef enum SniiPageKind
 	SNII_PAGE_LIST = 4,			/* list of extents */
 	SNII_PAGE_DATA = 5,			/* page of a stream of a segment */
 	SNII_PAGE_BUFFER = 6,		/* write buffer records */
-	SNII_PAGE_SIDE = 7			/* reserved: term -> dead documents */
+	SNII_PAGE_SIDE = 7,			/* reserved: term -> dead documents */
+	SNII_PAGE_BARRIER = 8		/* pinned by scans; empty */
 } SniiPageKind;
 
 /*
@@ -223,7 +225,7 @@ typedef struct SniiDirPage
 {
 	uint64		generation;		/* grows with every swap */
 	uint32		nentries;
-	uint32		reserved;
+	uint32		epoch;			/* which barrier page scans pin now */
 	SniiDirEntry entries[FLEXIBLE_ARRAY_MEMBER];
 } SniiDirPage;
 
@@ -250,7 +252,7 @@ typedef struct SniiParkEntry
 	BlockNumber head;
 	BlockNumber tail;
 	uint32		npages;
-	uint32		reserved;
+	uint32		epoch;			/* of the directory at the swap */
 } SniiParkEntry;
 
 /* Displaced, and the next xid was not read since. */

@@ -81,8 +81,10 @@ snii_storage_create(Relation index, ForkNumber fork, const SniiMetaSpec *spec)
 			fill_meta(page, spec);
 		else if (blk == SNII_DIR_BLOCK)
 			fill_dir(page);
-		else
+		else if (blk == SNII_PARK_BLOCK)
 			fill_park(page);
+		else
+			snii_storage_page_init(page, SNII_PAGE_BARRIER, 0, 0);
 		MarkBufferDirty(buf);
 		if (RelationNeedsWAL(index) || fork == INIT_FORKNUM)
 			log_newpage_buffer(buf, true);

@@ -10,6 +10,14 @@
  * transactions.  Readers without such a snapshot (VACUUM) hold the RECYCLE
  * lock in share mode instead.
  *
+ * The horizon is more careful than need be: a transaction that has been idle
+ * for hours holds it back, though its next scan will read a new directory.
+ * So each view pins one of two barrier pages, by the epoch of the directory;
+ * an epoch is past when a later one began and its page has no pin, which
+ * tells exactly when no scan is left that saw what was displaced in it.
+ * Epochs are used when parked pages are more than half of the live ones, and
+ * always where no standby can mind.
+ *
  * On a standby the same question is answered by a recovery conflict: before
  * lists are freed, a record with the newest stamp is logged that core
  * replays by cancelling, or waiting for, older snapshots.  That is why the
@@ -24,6 +32,7 @@
 #include "postgres.h"
 
 #include "storage/storage_alloc.h"
+#include "storage/storage_directory.h"
 #include "storage/storage_list.h"
 #include "storage/storage_meta.h"
 #include "storage/storage_page.h"
@@ -63,6 +72,14 @@ park_lock(Relation index, BlockNumber blk, int lockmode)
 	return buf;
 }
 
+/* What a round of recycling knows of readers. */
+typedef struct Past
+{
+	Relation	heap;			/* or NULL */
+	bool		by_epoch;		/* do epochs count? */
+	uint32		floor;			/* oldest epoch that a scan may still see */
+} Past;
+
 /*
  * Is every snapshot that may have seen the directory before "stamp" gone?
  */
@@ -70,9 +87,6 @@ static bool
 stamp_is_past(Relation heap, uint64 stamp)
 {
 	FullTransactionId fxid = FullTransactionIdFromU64(stamp);
-
-	if (stamp == SNII_PARK_UNSTAMPED)
-		return false;
 
 	/*
 	 * The horizon of temporary tables heeds no snapshot, but a cursor of this
@@ -85,16 +99,27 @@ stamp_is_past(Relation heap, uint64 stamp)
 	return GlobalVisCheckRemovableFullXid(heap, fxid);
 }
 
+/* May a parked list be freed? */
+static bool
+entry_is_past(const Past *past, const SniiParkEntry *entry)
+{
+	if (entry->stamp == SNII_PARK_UNSTAMPED)
+		return false;
+	if (past->by_epoch && (int32) (entry->epoch - past->floor) < 0)
+		return true;
+	return stamp_is_past(past->heap, entry->stamp);
+}
+
 /*
  * Find a parked list that may be freed on a park page and was announced to
  * standbys ("limit"); -1 if there is none.
  */
 static int
-find_free(const SniiParkPage *park, Relation heap, uint64 limit)
+find_free(const SniiParkPage *park, const Past *past, uint64 limit)
 {
 	for (int i = (int) park->nentries - 1; i >= 0; i--)
 		if (park->entries[i].stamp <= limit &&
-			stamp_is_past(heap, park->entries[i].stamp))
+			entry_is_past(past, &park->entries[i]))
 			return i;
 	return -1;
 }
@@ -131,13 +156,13 @@ stamp_page(Relation index, BlockNumber blk)
  * Newest stamp that may be freed on a page, 0 if none.
  */
 static uint64
-newest_past(const SniiParkPage *park, Relation heap)
+newest_past(const SniiParkPage *park, const Past *past)
 {
 	uint64		result = 0;
 
 	for (uint32 i = 0; i < park->nentries; i++)
 		if (park->entries[i].stamp > result &&
-			stamp_is_past(heap, park->entries[i].stamp))
+			entry_is_past(past, &park->entries[i]))
 			result = park->entries[i].stamp;
 	return result;
 }
@@ -148,11 +173,11 @@ newest_past(const SniiParkPage *park, Relation heap)
  * 0 when there is nothing to do.
  */
 static uint64
-free_one(Relation index, Relation heap, BlockNumber park_blk, uint64 limit)
+free_one(Relation index, const Past *past, BlockNumber park_blk, uint64 limit)
 {
 	Buffer		meta_buf = snii_storage_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
 	Buffer		park_buf = park_lock(index, park_blk, BUFFER_LOCK_EXCLUSIVE);
-	int			pos = find_free(park_of(BufferGetPage(park_buf)), heap, limit);
+	int			pos = find_free(park_of(BufferGetPage(park_buf)), past, limit);
 	SniiParkEntry entry = {0};
 
 	if (pos >= 0)
@@ -228,7 +253,7 @@ drop_empty_page(Relation index, BlockNumber prev_blk)
  * be freed, 0 if none.
  */
 static uint64
-newest_past_all(Relation index, Relation heap)
+newest_past_all(Relation index, const Past *past)
 {
 	uint64		result = 0;
 
@@ -239,7 +264,7 @@ newest_past_all(Relation index, Relation heap)
 
 		stamp_page(index, blk);
 		buf = park_lock(index, blk, BUFFER_LOCK_SHARE);
-		newest = newest_past(park_of(BufferGetPage(buf)), heap);
+		newest = newest_past(park_of(BufferGetPage(buf)), past);
 		result = Max(result, newest);
 		blk = park_of(BufferGetPage(buf))->next;
 		UnlockReleaseBuffer(buf);
@@ -248,15 +273,38 @@ newest_past_all(Relation index, Relation heap)
 	return result;
 }
 
+/*
+ * Does the debt of parked pages ask for epochs?  The horizon alone is kinder
+ * to standbys: with hot_standby_feedback it knows their snapshots.
+ */
+static bool
+want_epochs(Relation index)
+{
+	SniiMetaPage meta;
+	uint64		oldest;
+	uint64		parked = snii_storage_parked(index, &oldest);
+
+	if (parked == 0)
+		return false;
+	if (!RelationNeedsWAL(index) || !XLogStandbyInfoActive())
+		return true;
+	snii_storage_meta_read(index, &meta);
+	return parked * 3 > (uint64) meta.nblocks - meta.free_pages;
+}
+
 uint64
 snii_storage_recycle(Relation index, Relation heap)
 {
 	uint64		freed = 0;
 	uint64		limit;
+	Past		past = {heap, false, 0};
 
 	if (!ConditionalLockPage(index, SNII_LOCK_RECYCLE, ExclusiveLock))
 		return 0;
-	limit = newest_past_all(index, heap);
+	past.by_epoch = want_epochs(index);
+	if (past.by_epoch)
+		past.floor = snii_storage_epoch_floor(index);
+	limit = newest_past_all(index, &past);
 	if (limit != 0)
 	{
 		if (RelationNeedsWAL(index) && XLogStandbyInfoActive())
@@ -273,7 +321,7 @@ snii_storage_recycle(Relation index, Relation heap)
 			uint64		n;
 			Buffer		buf;
 
-			while ((n = free_one(index, heap, blk, limit)) > 0)
+			while ((n = free_one(index, &past, blk, limit)) > 0)
 			{
 				freed += n;
 				SNII_TEST_POINT("recycle_one");
@@ -540,6 +588,14 @@ snii_storage_check_ownership(Relation index, bool strict)
 	own_resize(&map);
 	own(&map, SNII_META_BLOCK, 1, "the meta page");
 	own(&map, SNII_DIR_BLOCK, 1, "the directory");
+	for (uint32 epoch = 0; epoch < 2; epoch++)
+	{
+		own(&map, SNII_BARRIER_BLOCK(epoch), 1, "the barrier");
+		ReleaseBuffer(snii_storage_read_page(index,
+											 SNII_BARRIER_BLOCK(epoch),
+											 BUFFER_LOCK_UNLOCK,
+											 SNII_PAGE_BARRIER, 0));
+	}
 	own_directory(&map);
 	if (strict)
 	{

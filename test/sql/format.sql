@@ -16,16 +16,16 @@ CREATE FUNCTION golden_page(blk int, OUT kind int, OUT owner int,
   FROM get_raw_page('golden_idx', blk) p $$;
 SELECT blk, (golden_page(blk)).kind, (golden_page(blk)).owner,
     (golden_page(blk)).stream, length((golden_page(blk)).payload) / 2 AS used
-FROM generate_series(0, 9) blk;
+FROM generate_series(0, 11) blk;
 \pset tuples_only on
 \pset format unaligned
 -- the directory (the lane of the stretch depends on the process: masked) and
 -- the list of extents
 SELECT overlay(payload placing '--' FROM 165) FROM golden_page(1);
-SELECT payload FROM golden_page(3);
+SELECT payload FROM golden_page(5);
 -- the rest, by kind and stream: head, dictionary, columns, marks, buffer
 SELECT kind, stream, regexp_replace(payload, '(.{64})', E'\\1\n', 'g')
-FROM generate_series(4, 9) blk, golden_page(blk)
+FROM generate_series(5, 11) blk, golden_page(blk)
 WHERE kind IN (5, 6) ORDER BY kind, stream;
 \pset tuples_only off
 \pset format aligned

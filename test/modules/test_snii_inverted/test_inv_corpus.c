@@ -325,7 +325,7 @@ test_inv_list_head(Relation rel, uint64 id)
 {
 	SniiDirCopy *dir = palloc(sizeof(SniiDirCopy));
 
-	snii_storage_dir_read(rel, dir);
+	snii_storage_dir_read(rel, dir, NULL);
 	for (int i = 0; i < dir->nentries; i++)
 	{
 		if (dir->entries[i].id == id)

@@ -151,6 +151,8 @@ test_amrescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys,
 	TestScan   *s = scan->opaque;
 
 	close_entry(s);
+	if (s->view != NULL)
+		snii_lsm_view_release(s->view);
 	s->view = NULL;
 	s->entry = 0;
 	MemoryContextReset(s->context);
@@ -184,6 +186,8 @@ test_amendscan(IndexScanDesc scan)
 	TestScan   *s = scan->opaque;
 
 	close_entry(s);
+	if (s->view != NULL)
+		snii_lsm_view_release(s->view);
 	MemoryContextDelete(s->context);
 	pfree(s);
 }
