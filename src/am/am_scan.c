@@ -28,7 +28,7 @@
 #include "utils/memutils.h"
 
 /* TIDs fetched at a time: few at first, for queries with a LIMIT. */
-#define FIRST_BATCH	32
+#define FIRST_BATCH	16
 #define BATCH		1024
 
 typedef struct ScanState

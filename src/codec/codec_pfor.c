@@ -15,12 +15,19 @@
  *				 high parts of the exceptions (value >> width), bit-packed
  *	  varint	 header = 0x80, only for n < 8
  *				 n varints
+ *	  palette	 header = 0xC0 | width		(1 to 32), only for n >= 8
+ *				 number of distinct values	(1 to 32), one byte
+ *				 the distinct values, bit-packed, as they first occur
+ *				 n indexes of distinct values, bit-packed with the width
+ *				 that the largest index needs (0 to 5)
  *
- * The end of a packed or patched block follows from its first three bytes,
- * which makes skipping cheap.  The cost of a width depends only on how many
- * values need more bits than it, so the smallest form is found exactly from
- * a histogram of bit widths.  Among equals the form with fewer exceptions
- * wins, since it is read faster.
+ * The end of a block that is not of varints follows from its first three
+ * bytes, which makes skipping cheap.  The cost of a width depends only on how
+ * many values need more bits than it, so the smallest form is found exactly
+ * from a histogram of bit widths.  Among equals the form with fewer exceptions
+ * wins, since it is read faster; a palette is used only where it is smaller
+ * than all others.  It serves logs, where one message has a word always in the
+ * same few places.
  *
  * The idea of patching is from M. Zukowski et al., "Super-Scalar RAM-CPU
  * Cache Compression" (ICDE 2006); choosing the width by cost is from
@@ -37,9 +44,16 @@
 
 #define HEADER_PATCHED	0x40
 #define HEADER_VARINT	0x80
+#define HEADER_PALETTE	0xC0
+#define HEADER_FORM		0xC0
+#define HEADER_WIDTH	0x3F
 
-/* Blocks with fewer values may use varints. */
+/* Blocks with fewer values may use varints, others a palette. */
 #define VARINT_BELOW	8
+
+/* Most values of a palette, and the slots of the table that finds them. */
+#define PALETTE_MAX		32
+#define PALETTE_SLOTS	256
 
 /* What the first bytes of a packed or patched block say. */
 typedef struct PforLayout
@@ -131,6 +145,70 @@ put_varints(const uint32 *v, int n, uint8 *out)
 	return out;
 }
 
+/* Distinct values of a block, and which one each value is. */
+typedef struct Palette
+{
+	int			count;
+	int			index_width;
+	uint32		values[PALETTE_MAX];
+	uint32		index[SNII_PFOR_BLOCK];
+} Palette;
+
+/* Bits that the largest of count indexes needs. */
+static inline int
+index_width_of(int count)
+{
+	return bits_of((uint32) count - 1);
+}
+
+static inline size_t
+palette_bytes(int n, int width, int count)
+{
+	return 2 + SNII_BITPACK_BYTES(count, width) +
+		SNII_BITPACK_BYTES(n, index_width_of(count));
+}
+
+/*
+ * Find the distinct values.  Returns false as soon as a palette of these is
+ * not smaller than that many bytes.
+ */
+static bool
+make_palette(const uint32 *v, int n, int width, size_t bytes,
+			 Palette *palette)
+{
+	uint8		slots[PALETTE_SLOTS] = {0}; /* index + 1; 0: free */
+	int			count = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		uint32		slot = (v[i] * UINT32_C(0x9E3779B1)) >> 24;
+
+		while (slots[slot] != 0 && palette->values[slots[slot] - 1] != v[i])
+			slot = (slot + 1) % PALETTE_SLOTS;
+		if (slots[slot] == 0)
+		{
+			if (count == PALETTE_MAX ||
+				palette_bytes(n, width, count + 1) >= bytes)
+				return false;
+			palette->values[count++] = v[i];
+			slots[slot] = count;
+		}
+		palette->index[i] = slots[slot] - 1;
+	}
+	palette->count = count;
+	palette->index_width = index_width_of(count);
+	return true;
+}
+
+static uint8 *
+put_palette(const Palette *palette, int n, int width, uint8 *out)
+{
+	out[0] = HEADER_PALETTE | width;
+	out[1] = palette->count;
+	out = snii_codec_bitpack(palette->values, palette->count, width, out + 2);
+	return snii_codec_bitpack(palette->index, n, palette->index_width, out);
+}
+
 /*
  * Encode n values (1 to SNII_PFOR_BLOCK) in the smallest form.  out has room
  * for SNII_PFOR_MAX_BYTES.  Returns the number of bytes written.
@@ -145,6 +223,7 @@ snii_codec_pfor_encode(const uint32 *v, int n, uint8 *out)
 	int			nexceptions;
 	size_t		size;
 	uint8	   *p;
+	Palette		palette;
 
 	Assert(n >= 1 && n <= SNII_PFOR_BLOCK);
 	for (int i = 0; i < n; i++)
@@ -156,6 +235,9 @@ snii_codec_pfor_encode(const uint32 *v, int n, uint8 *out)
 	size = choose_width(histogram, n, maxbits, &width, &nexceptions);
 	if (n < VARINT_BELOW && varint_block_size(v, n) < size)
 		p = put_varints(v, n, out);
+	else if (n >= VARINT_BELOW && all != 0 &&
+			 make_palette(v, n, maxbits, size, &palette))
+		p = put_palette(&palette, n, maxbits, out);
 	else if (nexceptions > 0)
 		p = put_patched(v, n, width, maxbits - width, out);
 	else
@@ -179,7 +261,7 @@ parse_layout(const uint8 *p, const uint8 *end, int n, PforLayout *layout)
 	size_t		highbytes;
 	uint8		header = *p;
 
-	layout->width = header & 0x3F;
+	layout->width = header & HEADER_WIDTH;
 	layout->nexceptions = 0;
 	layout->highwidth = 0;
 	if ((header & HEADER_VARINT) || layout->width > 32)
@@ -227,6 +309,38 @@ patch(const PforLayout *layout, const uint8 *end, int n, uint32 *out)
 	return true;
 }
 
+/* Read (or skip, when out is NULL) a block with a palette. */
+static const uint8 *
+get_palette(const uint8 *p, const uint8 *end, int n, uint32 *out)
+{
+	uint32		values[PALETTE_MAX];
+	uint32		largest = 0;
+	int			width = *p & HEADER_WIDTH;
+	int			count;
+	size_t		bytes;
+
+	if (n < VARINT_BELOW || end - p < 2 || width < 1 || width > 32)
+		return NULL;
+	count = p[1];
+	if (count < 1 || count > PALETTE_MAX)
+		return NULL;
+	bytes = palette_bytes(n, width, count);
+	if ((size_t) (end - p) < bytes)
+		return NULL;
+	if (out == NULL)
+		return p + bytes;
+	snii_codec_bitunpack(p + 2, end, count, width, values);
+	snii_codec_bitunpack(p + 2 + SNII_BITPACK_BYTES(count, width), end, n,
+						 index_width_of(count), out);
+	for (int i = 0; i < n; i++)
+		largest = Max(largest, out[i]);
+	if (largest >= (uint32) count)
+		return NULL;
+	for (int i = 0; i < n; i++)
+		out[i] = values[out[i]];
+	return p + bytes;
+}
+
 /* Read (or skip, when out is NULL) the varints of a small block. */
 static const uint8 *
 get_varints(const uint8 *p, const uint8 *end, int n, uint32 *out)
@@ -259,6 +373,8 @@ snii_codec_pfor_decode(const uint8 *p, const uint8 *end, int n, uint32 *out)
 		return NULL;
 	if (*p == HEADER_VARINT)
 		return get_varints(p + 1, end, n, out);
+	if ((*p & HEADER_FORM) == HEADER_PALETTE)
+		return get_palette(p, end, n, out);
 	if (!parse_layout(p, end, n, &layout))
 		return NULL;
 	snii_codec_bitunpack(layout.low, end, n, layout.width, out);
@@ -280,6 +396,8 @@ snii_codec_pfor_skip(const uint8 *p, const uint8 *end, int n)
 		return NULL;
 	if (*p == HEADER_VARINT)
 		return get_varints(p + 1, end, n, NULL);
+	if ((*p & HEADER_FORM) == HEADER_PALETTE)
+		return get_palette(p, end, n, NULL);
 	if (!parse_layout(p, end, n, &layout))
 		return NULL;
 	return layout.end;

@@ -152,6 +152,28 @@ test_codec_varint(PG_FUNCTION_ARGS)
 
 /* ---- pfor ---- */
 
+/* Size of a block with a palette, or as large as can be if there is none. */
+static size_t
+size_with_palette(const uint32 *v, int n, int maxbits)
+{
+	int			distinct = 0;
+	int			indexbits = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		bool		seen = false;
+
+		for (int j = 0; j < i && !seen; j++)
+			seen = v[j] == v[i];
+		distinct += !seen;
+	}
+	if (n < 8 || maxbits == 0 || distinct > 32)
+		return SIZE_MAX;
+	while ((1 << indexbits) < distinct)
+		indexbits++;
+	return 2 + (distinct * maxbits + 7) / 8 + (n * indexbits + 7) / 8;
+}
+
 /* Size of the smallest form, found by trying every width. */
 static size_t
 smallest_pfor(const uint32 *v, int n)
@@ -176,6 +198,7 @@ smallest_pfor(const uint32 *v, int n)
 		best = Min(best, (size_t) (3 + (n * w + 7) / 8 + exceptions +
 								   (exceptions * (maxbits - w) + 7) / 8));
 	}
+	best = Min(best, size_with_palette(v, n, maxbits));
 	return n < 8 ? Min(best, varints) : best;
 }
 
@@ -254,6 +277,32 @@ check_pfor_all_widths(pg_prng_state *prng)
 	return cases;
 }
 
+/* Every number of distinct values, of some widths. */
+static int64
+check_pfor_palettes(pg_prng_state *prng)
+{
+	uint32		v[SNII_PFOR_BLOCK];
+	uint32		values[34];
+	int64		cases = 0;
+
+	for (int distinct = 1; distinct <= lengthof(values); distinct++)
+	{
+		for (int width = 1; width <= 32; width += 3)
+		{
+			for (int n = 1; n <= SNII_PFOR_BLOCK; n += 1 + n / 5, cases++)
+			{
+				for (int i = 0; i < distinct; i++)
+					values[i] = test_codec_random_bits(prng, width);
+				for (int i = 0; i < n; i++)
+					v[i] = values[pg_prng_uint64_range(prng, 0,
+													   distinct - 1)];
+				check_pfor(v, n, n < 20);
+			}
+		}
+	}
+	return cases;
+}
+
 Datum
 test_codec_pfor(PG_FUNCTION_ARGS)
 {
@@ -263,6 +312,7 @@ test_codec_pfor(PG_FUNCTION_ARGS)
 
 	pg_prng_seed(&prng, PG_GETARG_INT64(0));
 	cases = check_pfor_all_widths(&prng);
+	cases += check_pfor_palettes(&prng);
 	for (int i = 0; i < PG_GETARG_INT32(1); i++, cases++)
 	{
 		int			n = pg_prng_uint64_range(&prng, 1, SNII_PFOR_BLOCK);

@@ -19,6 +19,21 @@ SELECT codec_pfor_encode(ARRAY[300]);
 SELECT codec_pfor_encode(ARRAY[8, 9, 10, 11, 12, 13, 14, 255]);
 SELECT codec_pfor_encode(array_agg(4294967295 - i))
 FROM generate_series(0, 8) AS i;
+-- palettes: of one value, of three, of 17
+SELECT codec_pfor_encode(array_fill(300::bigint, ARRAY[128]));
+SELECT codec_pfor_encode(array_agg((i % 3) * 1000 + 5))
+FROM generate_series(0, 19) AS i;
+SELECT codec_pfor_encode(array_agg((i % 17) * 9999))
+FROM generate_series(0, 39) AS i;
+SELECT codec_pfor_decode('\xc9012c01', 8) AS one,
+       codec_pfor_decode('\xc40321092424', 8) AS three;
+SELECT codec_pfor_decode('\xc9012c01', 7) AS few,
+       codec_pfor_decode('\xc90100', 8) AS too_short,
+       codec_pfor_decode('\xc003210900e4', 8) AS no_width,
+       codec_pfor_decode('\xe1010000000000', 8) AS too_wide,
+       codec_pfor_decode('\xc400', 8) AS empty,
+       codec_pfor_decode('\xc4032109e400', 8) AS outside,
+       codec_pfor_decode('\xc121ffffffffffffffffffffffff', 8) AS too_many;
 SELECT codec_pfor_decode('\x0388c6fa', 8) AS packed,
        codec_pfor_decode('\x0388c6faffff', 8) AS more_behind,
        codec_pfor_decode('\x400203020437', 5) AS patched,
