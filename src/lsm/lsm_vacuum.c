@@ -24,6 +24,7 @@
 #include "lsm/lsm_view.h"
 #include "storage/storage_alloc.h"
 #include "storage/storage_buffer.h"
+#include "storage/storage_compact.h"
 #include "storage/storage_directory.h"
 #include "storage/storage_meta.h"
 #include "storage/storage_point.h"
@@ -233,6 +234,7 @@ snii_lsm_cleanup(IndexVacuumInfo *info, Relation heap,
 	snii_lsm_flush(index, true, false);
 	snii_lsm_merge(index, PG_UINT64_MAX, false);
 	snii_storage_recycle(index, heap);
+	snii_storage_compact_free(index);
 
 	view = snii_lsm_view(index, true);
 	for (int i = 0; i < view->nentries; i++)

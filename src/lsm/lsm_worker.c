@@ -27,6 +27,7 @@
 #include "lsm/lsm_policy.h"
 #include "lsm/lsm_worker.h"
 #include "storage/storage_alloc.h"
+#include "storage/storage_compact.h"
 #include "storage/storage_object.h"
 #include "storage/storage_recycle.h"
 
@@ -209,8 +210,8 @@ work_on(Relation index)
 		set_throttle(snii_lsm_is_urgent(index));
 		did = snii_lsm_merge_one(index, PG_UINT64_MAX, false);
 	}
-	if (did)
-		snii_storage_recycle(index, NULL);
+	if (did && snii_storage_recycle(index, NULL) > 0)
+		snii_storage_compact_free(index);
 	return did;
 }
 

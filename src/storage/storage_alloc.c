@@ -145,6 +145,32 @@ snii_storage_reserve(Relation index, uint32 n)
  * ----------------------------------------------------------------
  */
 
+/* Last page of a list that nobody changes. */
+static BlockNumber
+find_tail(Relation index, BlockNumber head)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocks(index);
+	BlockNumber tail = head;
+	BlockNumber pages = 0;
+
+	for (;;)
+	{
+		Buffer		buf = snii_storage_read_page(index, tail,
+												 BUFFER_LOCK_SHARE,
+												 SNII_PAGE_LIST,
+												 SNII_ANY_OWNER);
+		BlockNumber next = snii_storage_list(BufferGetPage(buf))->next;
+
+		UnlockReleaseBuffer(buf);
+		if (!BlockNumberIsValid(next))
+			return tail;
+		if (++pages > nblocks)
+			snii_storage_corrupted(index, tail, "list is circular");
+		tail = next;
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
 /*
  * Link the list of an abandoned slot in front of the free list.
  */
@@ -156,16 +182,26 @@ reclaim_slot(Relation index, int slot)
 	GenericXLogState *state;
 	SniiSlot   *s;
 	Buffer		tail_buf;
+	BlockNumber tail = meta->slots[slot].tail;
 
 	if (!BlockNumberIsValid(meta->slots[slot].head))
 	{
 		UnlockReleaseBuffer(meta_buf);
 		return;
 	}
+	if (!BlockNumberIsValid(tail))
+	{
+		/* Nobody but the holder of the slot changes its list. */
+		BlockNumber head = meta->slots[slot].head;
+
+		UnlockReleaseBuffer(meta_buf);
+		tail = find_tail(index, head);
+		meta_buf = snii_storage_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
+	}
 	state = GenericXLogStart(index);
 	meta = snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf, 0));
 	s = &meta->slots[slot];
-	tail_buf = snii_storage_read_page(index, s->tail, BUFFER_LOCK_EXCLUSIVE,
+	tail_buf = snii_storage_read_page(index, tail, BUFFER_LOCK_EXCLUSIVE,
 									  SNII_PAGE_LIST, SNII_ANY_OWNER);
 	snii_storage_list(GenericXLogRegisterBuffer(state, tail_buf, 0))->next =
 		meta->free_head;

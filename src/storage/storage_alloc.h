@@ -26,6 +26,7 @@
 /* Slots, by purpose. */
 #define SNII_SLOT_FLUSH			0	/* flush and build */
 #define SNII_SLOT_MERGE			1
+#define SNII_SLOT_COMPACT		2	/* the free list, being rewritten */
 
 #define SNII_LOCK_SLOT(i)		(MaxBlockNumber - 64 + (BlockNumber) (i))
 #define SNII_LOCK_MARKS			(MaxBlockNumber - 1)

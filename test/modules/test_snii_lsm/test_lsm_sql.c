@@ -9,6 +9,7 @@
 
 #include "lsm/lsm_check.h"
 #include "lsm/lsm_maintain.h"
+#include "storage/storage_compact.h"
 #include "storage/storage_meta.h"
 #include "storage/storage_recycle.h"
 #include "test_lsm.h"
@@ -25,6 +26,7 @@ PG_FUNCTION_INFO_V1(test_lsm_flush);
 PG_FUNCTION_INFO_V1(test_lsm_merge);
 PG_FUNCTION_INFO_V1(test_lsm_merge_all);
 PG_FUNCTION_INFO_V1(test_lsm_recycle);
+PG_FUNCTION_INFO_V1(test_lsm_compact);
 PG_FUNCTION_INFO_V1(test_lsm_check);
 PG_FUNCTION_INFO_V1(test_lsm_entries);
 PG_FUNCTION_INFO_V1(test_lsm_info);
@@ -90,6 +92,17 @@ test_lsm_recycle(PG_FUNCTION_ARGS)
 
 	close_index(index, heap, RowExclusiveLock);
 	PG_RETURN_INT64((int64) n);
+}
+
+Datum
+test_lsm_compact(PG_FUNCTION_ARGS)
+{
+	Relation	heap;
+	Relation	index = open_index(fcinfo, RowExclusiveLock, &heap);
+	bool		done = snii_storage_compact_free(index);
+
+	close_index(index, heap, RowExclusiveLock);
+	PG_RETURN_BOOL(done);
 }
 
 Datum

@@ -17,6 +17,9 @@ CREATE FUNCTION test_lsm_merge_all(index regclass) RETURNS integer
 CREATE FUNCTION test_lsm_recycle(index regclass) RETURNS bigint
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 
+CREATE FUNCTION test_lsm_compact(index regclass) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+
 -- Verifies the index; returns the number of its live entries. strict locks
 -- the table against writers and looks at every block.
 CREATE FUNCTION test_lsm_check(index regclass, strict boolean DEFAULT true)
