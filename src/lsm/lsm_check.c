@@ -155,6 +155,7 @@ snii_lsm_check(Relation index, bool strict, SniiTidList *tids)
 								   "entry of unknown kind %u", entry->kind);
 		CHECK_FOR_INTERRUPTS();
 	}
+	snii_lsm_view_release(view);
 	if (tids == NULL || tids->n == 0)
 		return;
 	qsort(tids->tids, tids->n, sizeof(ItemPointerData), compare_tids);

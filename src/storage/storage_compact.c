@@ -304,9 +304,14 @@ snii_storage_compact_free(Relation index)
 	BlockNumber head;
 	bool		done;
 
-	if (!is_fragmented(index) ||
-		!snii_storage_slot_acquire(index, SNII_SLOT_COMPACT, false))
+	/* The slot first: it may hold a list that a crash left there. */
+	if (!snii_storage_slot_acquire(index, SNII_SLOT_COMPACT, false))
 		return false;
+	if (!is_fragmented(index))
+	{
+		snii_storage_slot_release(index, SNII_SLOT_COMPACT);
+		return false;
+	}
 	context = AllocSetContextCreate(CurrentMemoryContext, "snii free list",
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);

@@ -31,8 +31,6 @@ FROM unnest('{merge_start,merge_end,batch_written,merge_written,publish}'::text[
 SELECT fails('published', $$SELECT test_lsm_merge_all('err_v')$$);
 SELECT test_lsm_flush('err_v') >= 0;
 SELECT test_lsm_merge_all('err_v') >= 0;
-SELECT test_lsm_recycle('err_v');
-SELECT txid_current() > 0;
 SELECT fails('recycle_logged', $$SELECT test_lsm_recycle('err_v')$$);
 SELECT fails('recycle_one', $$SELECT test_lsm_recycle('err_v')$$);
 SELECT test_lsm_recycle('err_v') > 0;

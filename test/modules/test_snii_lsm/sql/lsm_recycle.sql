@@ -3,11 +3,16 @@ CREATE TABLE rec (id int, v text) WITH (autovacuum_enabled = off);
 CREATE INDEX rec_v ON rec USING snii_test (v);
 SET test_snii_lsm.buffer_limit_kb = 100000;
 INSERT INTO rec SELECT g, 'r' || g % 5 || repeat('x', 500) FROM generate_series(1, 5000) g;
+-- a scan that is under way sees what is displaced
+BEGIN;
+SET LOCAL enable_seqscan = off;
+DECLARE c CURSOR FOR SELECT v FROM rec WHERE v = 'r0';
+FETCH c;
 SELECT test_lsm_flush('rec_v') > 5;
 SELECT parked_pages > 300 AS parked FROM test_lsm_info('rec_v');
 SELECT test_lsm_check('rec_v');
--- the xid of the swap has to pass
 SELECT test_lsm_recycle('rec_v');
+COMMIT;
 SELECT txid_current() > 0;
 SELECT test_lsm_recycle('rec_v') > 300;
 SELECT parked_pages, free_pages > 300 AS freed FROM test_lsm_info('rec_v');
@@ -54,6 +59,9 @@ SELECT differences('rec');
 CREATE TABLE few (id int, v text) WITH (autovacuum_enabled = off);
 CREATE INDEX few_v ON few USING snii_test (v);
 BEGIN;
+SET LOCAL enable_seqscan = off;
+DECLARE c CURSOR FOR SELECT v FROM few WHERE v = 'none';
+FETCH c;
 DO $$ BEGIN
 	FOR i IN 1..400 LOOP
 		INSERT INTO few VALUES (i, 'f' || i % 3);
