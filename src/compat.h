@@ -135,7 +135,7 @@ snii_compat_am_flags(IndexAmRoutine *am)
 	am->amsummarizing = false;
 #endif
 #if PG_VERSION_NUM >= 170000
-	am->amcanbuildparallel = false;
+	am->amcanbuildparallel = true;
 	am->aminsertcleanup = NULL;
 #endif
 #if PG_VERSION_NUM >= 180000
@@ -148,6 +148,18 @@ snii_compat_am_flags(IndexAmRoutine *am)
 #endif
 	(void) am;
 }
+
+/*
+ * How many workers should help to build an index?  17 has asked the planner
+ * already; earlier ones ask it for btree only.  (Needs nodes/execnodes.h and
+ * optimizer/optimizer.h.)
+ */
+#if PG_VERSION_NUM >= 170000
+#define SniiBuildWorkers(heap, index, info) ((info)->ii_ParallelWorkers)
+#else
+#define SniiBuildWorkers(heap, index, info) \
+	plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index))
+#endif
 
 /* Was the relation, or its file, made by this transaction? */
 static inline bool

@@ -3,8 +3,9 @@
  * am_build.c
  *	  CREATE INDEX and INSERT.
  *
- * A build writes one segment past the write buffer; an insertion tokenises
- * its row and appends it to the buffer.
+ * A build writes segments past the write buffer: one, or one by each
+ * participant if it is parallel (am_parallel.c).  An insertion tokenises its
+ * row and appends it to the buffer.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,13 +13,15 @@
 
 #include "am/am_build.h"
 #include "am/am_options.h"
-#include "inverted/inv_build.h"
+#include "am/am_parallel.h"
 #include "inverted/inv_record.h"
 #include "lsm/lsm_buffer.h"
 #include "lsm/lsm_maintain.h"
 #include "query/query_func.h"
 #include "storage/storage_alloc.h"
+#include "storage/storage_meta.h"
 
+#include "access/parallel.h"
 #include "access/tableam.h"
 #include "commands/progress.h"
 #include "miscadmin.h"
@@ -26,17 +29,12 @@
 #include "storage/predicate.h"
 #include "utils/memutils.h"
 
-/* Phases of pg_stat_progress_create_index; 1 is core's "initializing". */
-#define PHASE_SCAN		2
-#define PHASE_WRITE		3
-
 typedef struct BuildState
 {
 	Relation	index;
 	int			ncolumns;
 	SniiInvBuilder *builder;
 	MemoryContext row_context;
-	double		ntuples;
 } BuildState;
 
 char *
@@ -46,10 +44,12 @@ snii_am_build_phase(int64 phase)
 	{
 		case PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE:
 			return (char *) "initializing";
-		case PHASE_SCAN:
+		case SNII_AM_PHASE_SCAN:
 			return (char *) "scanning table";
-		case PHASE_WRITE:
+		case SNII_AM_PHASE_WRITE:
 			return (char *) "writing segment";
+		case SNII_AM_PHASE_WAIT:
+			return (char *) "waiting for workers";
 		default:
 			return NULL;
 	}
@@ -77,9 +77,74 @@ build_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 		snii_inv_builder_text(state->builder, i, text, len);
 	}
 	snii_inv_builder_end_doc(state->builder);
-	state->ntuples++;
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(state->row_context);
+}
+
+/*
+ * Index what a scan returns (NULL: one of the whole table is begun here),
+ * write it as a segment by way of a slot that nobody else uses, and publish
+ * that, if there was a row.  budget is in bytes.  Called by every participant
+ * of a build.
+ */
+void
+snii_am_build_share(Relation heap, Relation index, IndexInfo *info,
+					TableScanDesc scan, int slot, Size budget,
+					SniiAmShare *share)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "snii build",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	SniiMetaPage meta;
+	BuildState	state = {0};
+	SniiObjectWriter *w;
+	uint64		ndocs;
+
+	snii_storage_meta_read(index, &meta);
+	snii_storage_slot_acquire(index, slot, true);
+	w = snii_storage_writer_begin(index, slot);
+	state.index = index;
+	state.ncolumns = meta.ncolumns;
+	state.builder = snii_inv_builder_begin(index, w, meta.ncolumns,
+										   meta.column_analyzer, budget);
+	state.row_context = AllocSetContextCreate(context, "snii build row",
+											  ALLOCSET_DEFAULT_SIZES);
+
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
+								 SNII_AM_PHASE_SCAN);
+
+	/*
+	 * Without synchronised scans, documents come in the order of the heap.
+	 * Shared scans are not synchronised, whatever the argument says.
+	 */
+	share->heap_tuples = table_index_build_scan(heap, index, info,
+												scan != NULL,
+												!IsParallelWorker(),
+												build_row, &state, scan);
+	share->broken_hot_chain = info->ii_BrokenHotChain;
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
+								 SNII_AM_PHASE_WRITE);
+	ndocs = snii_inv_builder_finish(state.builder);
+	snii_inv_builder_stats(state.builder, &share->stats);
+	if (ndocs > 0)
+		snii_lsm_publish(index, w, slot, ndocs);
+	snii_storage_slot_release(index, slot);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+/* Add what one participant did to the sum. */
+void
+snii_am_build_add(SniiAmShare *sum, const SniiAmShare *share)
+{
+	sum->heap_tuples += share->heap_tuples;
+	sum->broken_hot_chain |= share->broken_hot_chain;
+	sum->stats.ndocs += share->stats.ndocs;
+	sum->stats.ntokens += share->stats.ntokens;
+	sum->stats.nruns += share->stats.nruns;
+	sum->stats.spilled += share->stats.spilled;
+	sum->stats.peak += share->stats.peak;
 }
 
 IndexBuildResult *
@@ -87,44 +152,20 @@ snii_am_build(Relation heap, Relation index, IndexInfo *info)
 {
 	IndexBuildResult *result = palloc0(sizeof(IndexBuildResult));
 	SniiMetaSpec spec;
-	BuildState	state = {0};
-	MemoryContext context;
-	MemoryContext old;
-	SniiObjectWriter *w;
-	uint64		ndocs;
+	SniiAmShare sum = {0};
 
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data",
 			 RelationGetRelationName(index));
 	snii_am_spec(index, &spec);
 	snii_storage_create(index, MAIN_FORKNUM, &spec);
-
-	context = AllocSetContextCreate(CurrentMemoryContext, "snii build",
-									ALLOCSET_DEFAULT_SIZES);
-	old = MemoryContextSwitchTo(context);
-	snii_storage_slot_acquire(index, SNII_SLOT_FLUSH, true);
-	w = snii_storage_writer_begin(index, SNII_SLOT_FLUSH);
-	state.index = index;
-	state.ncolumns = spec.ncolumns;
-	state.builder = snii_inv_builder_begin(index, w, spec.ncolumns,
-										   spec.column_analyzer,
-										   (Size) maintenance_work_mem * 1024);
-	state.row_context = AllocSetContextCreate(context, "snii build row",
-											  ALLOCSET_DEFAULT_SIZES);
-
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_SCAN);
-	/* Without synchronised scans, documents come in the order of the heap. */
-	result->heap_tuples = table_index_build_scan(heap, index, info, false,
-												 true, build_row, &state,
-												 NULL);
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_WRITE);
-	ndocs = snii_inv_builder_finish(state.builder);
-	if (ndocs > 0)
-		snii_lsm_publish(index, w, SNII_SLOT_FLUSH, ndocs);
-	snii_storage_slot_release(index, SNII_SLOT_FLUSH);
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(context);
-	result->index_tuples = state.ntuples;
+	if (!snii_am_parallel_build(heap, index, info, &sum))
+		snii_am_build_share(heap, index, info, NULL, SNII_SLOT_FLUSH,
+							(Size) maintenance_work_mem * 1024, &sum);
+	if (sum.broken_hot_chain)
+		info->ii_BrokenHotChain = true;
+	result->heap_tuples = sum.heap_tuples;
+	result->index_tuples = sum.stats.ndocs;
 	return result;
 }
 

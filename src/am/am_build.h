@@ -8,13 +8,33 @@
 #ifndef SNII_AM_BUILD_H
 #define SNII_AM_BUILD_H
 
+#include "inverted/inv_build.h"
+
 #include "access/genam.h"
+#include "access/relscan.h"
 #include "nodes/execnodes.h"
+
+/* What one participant of a build, or all of them, did. */
+typedef struct SniiAmShare
+{
+	double		heap_tuples;
+	bool		broken_hot_chain;
+	SniiInvBuildStats stats;
+} SniiAmShare;
+
+/* Phases of pg_stat_progress_create_index; 1 is core's "initializing". */
+#define SNII_AM_PHASE_SCAN		2
+#define SNII_AM_PHASE_WRITE		3
+#define SNII_AM_PHASE_WAIT		4
 
 extern IndexBuildResult *snii_am_build(Relation heap, Relation index,
 									   IndexInfo *info);
 extern void snii_am_buildempty(Relation index);
 extern char *snii_am_build_phase(int64 phase);
+extern void snii_am_build_share(Relation heap, Relation index,
+								IndexInfo *info, TableScanDesc scan, int slot,
+								Size budget, SniiAmShare *share);
+extern void snii_am_build_add(SniiAmShare *sum, const SniiAmShare *share);
 extern bool snii_am_insert(Relation index, Datum *values, bool *isnull,
 						   ItemPointer tid, Relation heap,
 						   IndexUniqueCheck check_unique,

@@ -27,6 +27,7 @@
 #define SNII_SLOT_FLUSH			0	/* flush and build */
 #define SNII_SLOT_MERGE			1
 #define SNII_SLOT_COMPACT		2	/* the free list, being rewritten */
+#define SNII_SLOT_WORKER		3	/* workers of a build: this and up */
 
 #define SNII_LOCK_SLOT(i)		(MaxBlockNumber - 64 + (BlockNumber) (i))
 #define SNII_LOCK_MARKS			(MaxBlockNumber - 1)

@@ -180,7 +180,7 @@ detach_list(Relation index)
 												  BUFFER_LOCK_EXCLUSIVE);
 	GenericXLogState *state = GenericXLogStart(index);
 	SniiMetaPage *meta =
-		snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf, 0));
+	snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf, 0));
 	SniiSlot   *slot = &meta->slots[SNII_SLOT_COMPACT];
 
 	slot->head = meta->free_head;
@@ -201,7 +201,7 @@ replace_list(Relation index, BlockNumber head, BlockNumber tail)
 												  BUFFER_LOCK_EXCLUSIVE);
 	GenericXLogState *state = GenericXLogStart(index);
 	SniiMetaPage *meta =
-		snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf, 0));
+	snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf, 0));
 
 	meta->slots[SNII_SLOT_COMPACT].head = head;
 	meta->slots[SNII_SLOT_COMPACT].tail = tail;

@@ -1,0 +1,251 @@
+/*-------------------------------------------------------------------------
+ *
+ * am_parallel.c
+ *	  CREATE INDEX by several processes.
+ *
+ * The participants, of which the leader is one, share a scan of the table.
+ * Each has a term buffer, documents and runs of its own, and a slot through
+ * which it writes and publishes a segment of its own: what a participant does
+ * is what a build by one process does, so there is nothing that one does for
+ * all at the end, and no time when one waits for another but for the last
+ * rows.  Rejected: one segment for all, whose terms the leader merges.  That
+ * takes a third of the time of a build, in one process.
+ *
+ * Queries then read a few segments where there might be one; later merges
+ * see them like any others.  Which rows are in which segment depends on the
+ * order in which participants took stretches of the table, the answers do
+ * not.
+ *
+ * Workers write pages and WAL.  They need no transaction id: all pages belong
+ * to a relation that is new or has a new file, which goes away as a whole
+ * when the transaction, or the leader, fails.  Slots are locked by
+ * heavyweight locks, which do not tell the members of a lock group apart on
+ * every version, and so no two participants ever use the same one.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "am/am_parallel.h"
+#include "compat.h"
+#include "storage/storage_alloc.h"
+
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "commands/progress.h"
+#include "executor/instrument.h"
+#include "miscadmin.h"
+#include "optimizer/optimizer.h"
+#include "pgstat.h"
+#include "storage/proc.h"
+#include "tcop/tcopprot.h"
+#include "utils/snapmgr.h"
+
+#define KEY_SHARED			UINT64CONST(0x5E11000000000001)
+#define KEY_QUERY_TEXT		UINT64CONST(0x5E11000000000002)
+#define KEY_WAL_USAGE		UINT64CONST(0x5E11000000000003)
+#define KEY_BUFFER_USAGE	UINT64CONST(0x5E11000000000004)
+#define KEY_SCAN			UINT64CONST(0x5E11000000000005)
+
+/* Of a build, in its dynamic shared memory. */
+typedef struct BuildShared
+{
+	Oid			heap;
+	Oid			index;
+	bool		concurrent;
+	Size		budget;			/* of a participant */
+	SniiAmShare shares[SNII_AM_MAX_WORKERS];	/* of the workers */
+} BuildShared;
+
+/* The leader's view of it. */
+typedef struct BuildLeader
+{
+	ParallelContext *pcxt;
+	BuildShared *shared;
+	ParallelTableScanDesc scan;
+	Snapshot	snapshot;
+	WalUsage   *wal_usage;
+	BufferUsage *buffer_usage;
+} BuildLeader;
+
+/* Workers to ask for; 0: build alone. */
+static int
+workers_wanted(Relation heap, Relation index, IndexInfo *info)
+{
+	/* TRUNCATE wants no workers, not even if the table has the option. */
+	if (IsInParallelMode() || !IsNormalProcessingMode() ||
+		RelationGetNumberOfBlocks(heap) == 0)
+		return 0;
+	return Min(SniiBuildWorkers(heap, index, info),
+			   SNII_AM_MAX_WORKERS);
+}
+
+static void
+estimate(ParallelContext *pcxt, Relation heap, Snapshot snapshot)
+{
+	shm_toc_estimator *e = &pcxt->estimator;
+
+	shm_toc_estimate_chunk(e, sizeof(BuildShared));
+	shm_toc_estimate_chunk(e, table_parallelscan_estimate(heap, snapshot));
+	shm_toc_estimate_chunk(e, mul_size(sizeof(WalUsage), pcxt->nworkers));
+	shm_toc_estimate_chunk(e, mul_size(sizeof(BufferUsage), pcxt->nworkers));
+	shm_toc_estimate_keys(e, 4);
+	if (debug_query_string != NULL)
+	{
+		shm_toc_estimate_chunk(e, strlen(debug_query_string) + 1);
+		shm_toc_estimate_keys(e, 1);
+	}
+}
+
+static void *
+add_chunk(ParallelContext *pcxt, uint64 key, Size size)
+{
+	void	   *chunk = shm_toc_allocate(pcxt->toc, size);
+
+	shm_toc_insert(pcxt->toc, key, chunk);
+	return chunk;
+}
+
+/* Fill the shared memory that estimate() has asked for. */
+static void
+share(BuildLeader *leader, Relation heap, Relation index, bool concurrent)
+{
+	ParallelContext *pcxt = leader->pcxt;
+	int			n = pcxt->nworkers;
+
+	leader->shared = add_chunk(pcxt, KEY_SHARED, sizeof(BuildShared));
+	memset(leader->shared, 0, sizeof(BuildShared));
+	leader->shared->heap = RelationGetRelid(heap);
+	leader->shared->index = RelationGetRelid(index);
+	leader->shared->concurrent = concurrent;
+	leader->shared->budget = (Size) maintenance_work_mem * 1024 / (n + 1);
+	leader->scan = add_chunk(pcxt, KEY_SCAN,
+							 table_parallelscan_estimate(heap,
+														 leader->snapshot));
+	table_parallelscan_initialize(heap, leader->scan, leader->snapshot);
+	leader->scan->phs_syncscan = false;
+	leader->wal_usage = add_chunk(pcxt, KEY_WAL_USAGE,
+								  mul_size(sizeof(WalUsage), n));
+	leader->buffer_usage = add_chunk(pcxt, KEY_BUFFER_USAGE,
+									 mul_size(sizeof(BufferUsage), n));
+	if (debug_query_string != NULL)
+		strcpy(add_chunk(pcxt, KEY_QUERY_TEXT,
+						 strlen(debug_query_string) + 1),
+			   debug_query_string);
+}
+
+/* Leave parallel mode; all workers have ended. */
+static void
+leave(BuildLeader *leader)
+{
+	if (IsMVCCSnapshot(leader->snapshot))
+		UnregisterSnapshot(leader->snapshot);
+	DestroyParallelContext(leader->pcxt);
+	ExitParallelMode();
+}
+
+/*
+ * Enter parallel mode and launch workers; false, and parallel mode left, if
+ * there is no memory for it or no worker.
+ */
+static bool
+enter(BuildLeader *leader, Relation heap, Relation index, bool concurrent,
+	  int nworkers)
+{
+	EnterParallelMode();
+	leader->pcxt = CreateParallelContext("snii", "snii_am_parallel_worker",
+										 nworkers);
+	/* As in any build: all rows, or those that a concurrent one sees. */
+	leader->snapshot = concurrent ?
+		RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
+	estimate(leader->pcxt, heap, leader->snapshot);
+	InitializeParallelDSM(leader->pcxt);
+	if (leader->pcxt->seg != NULL)
+	{
+		share(leader, heap, index, concurrent);
+		LaunchParallelWorkers(leader->pcxt);
+		if (leader->pcxt->nworkers_launched > 0)
+			return true;
+	}
+	leave(leader);
+	return false;
+}
+
+/* The leader's own share, then the sum of all. */
+static void
+participate(BuildLeader *leader, Relation heap, Relation index,
+			IndexInfo *info, SniiAmShare *sum)
+{
+	TableScanDesc scan = table_beginscan_parallel(heap, leader->scan);
+
+	snii_am_build_share(heap, index, info, scan, SNII_SLOT_FLUSH,
+						leader->shared->budget, sum);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
+								 SNII_AM_PHASE_WAIT);
+	WaitForParallelWorkersToFinish(leader->pcxt);
+	for (int i = 0; i < leader->pcxt->nworkers_launched; i++)
+	{
+		snii_am_build_add(sum, &leader->shared->shares[i]);
+		InstrAccumParallelQuery(&leader->buffer_usage[i],
+								&leader->wal_usage[i]);
+	}
+}
+
+bool
+snii_am_parallel_build(Relation heap, Relation index, IndexInfo *info,
+					   SniiAmShare *sum)
+{
+	BuildLeader leader = {0};
+	int			nworkers = workers_wanted(heap, index, info);
+
+	if (nworkers <= 0 ||
+		!enter(&leader, heap, index, info->ii_Concurrent, nworkers))
+		return false;
+	participate(&leader, heap, index, info, sum);
+	ereport(DEBUG1,
+			(errmsg_internal("snii index \"%s\" was built by %d workers of %d, and the leader",
+							 RelationGetRelationName(index),
+							 leader.pcxt->nworkers_launched, nworkers)));
+	leave(&leader);
+	return true;
+}
+
+void
+snii_am_parallel_worker(dsm_segment *seg, shm_toc *toc)
+{
+	BuildShared *shared = shm_toc_lookup(toc, KEY_SHARED, false);
+	bool		concurrent = shared->concurrent;
+	LOCKMODE	heap_lock;
+	LOCKMODE	index_lock;
+	Relation	heap;
+	Relation	index;
+	IndexInfo  *info;
+	WalUsage   *wal_usage = shm_toc_lookup(toc, KEY_WAL_USAGE, false);
+	BufferUsage *buffer_usage = shm_toc_lookup(toc, KEY_BUFFER_USAGE, false);
+
+	debug_query_string = shm_toc_lookup(toc, KEY_QUERY_TEXT, true);
+	pgstat_report_activity(STATE_RUNNING, debug_query_string);
+
+	/* The locks that the leader has, by index.c. */
+	heap_lock = concurrent ? ShareUpdateExclusiveLock : ShareLock;
+	index_lock = concurrent ? RowExclusiveLock : AccessExclusiveLock;
+	heap = table_open(shared->heap, heap_lock);
+	index = index_open(shared->index, index_lock);
+	info = BuildIndexInfo(index);
+	info->ii_Concurrent = concurrent;
+
+	InstrStartParallelQuery();
+	snii_am_build_share(heap, index, info,
+						table_beginscan_parallel(heap,
+												 shm_toc_lookup(toc, KEY_SCAN,
+																false)),
+						SNII_SLOT_WORKER + ParallelWorkerNumber,
+						shared->budget,
+						&shared->shares[ParallelWorkerNumber]);
+	InstrEndParallelQuery(&buffer_usage[ParallelWorkerNumber],
+						  &wal_usage[ParallelWorkerNumber]);
+	index_close(index, index_lock);
+	table_close(heap, heap_lock);
+}
