@@ -3,9 +3,9 @@
  * inv_columns.c
  *	  TIDs, lengths and NULLs of the documents of a segment.
  *
- * Each array keeps its group of 256 documents used last.  The first document
- * of a group is picked out of the encoded bytes on the pinned page; with the
- * second one the whole group is decoded, since more are likely to follow.
+ * Each array keeps its group of 256 documents used last.  The first documents
+ * of a group are picked out of the encoded bytes on the pinned page; after
+ * MAX_PICKS of them, which take about as long, the whole group is decoded.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,6 +19,8 @@
 
 #define NO_GROUP	PG_UINT64_MAX
 
+#define MAX_PICKS	12
+
 #define GROUP_BYTES_MASK	((UINT64CONST(1) << SNII_INV_GROUP_BITS) - 1)
 
 struct SniiInvGroup
@@ -27,6 +29,7 @@ struct SniiInvGroup
 	uint64		number;			/* of the group, or NO_GROUP */
 	int			n;				/* documents in it */
 	bool		decoded;
+	int			picks;
 	const uint8 *p;				/* the encoded group */
 	const uint8 *end;
 	uint32		first[SNII_INV_GROUP];	/* lengths, or block numbers */
@@ -86,6 +89,7 @@ locate(SniiInvSegment *seg, SniiInvGroup *group, uint64 directory,
 	group->number = number;
 	group->n = Min(SNII_INV_GROUP, seg->ndocs - number * SNII_INV_GROUP);
 	group->decoded = false;
+	group->picks = 0;
 	snii_inv_counters.column_groups++;
 }
 
@@ -126,7 +130,6 @@ void
 snii_inv_tid(SniiInvSegment *seg, uint32 doc, ItemPointer tid)
 {
 	SniiInvGroup *group;
-	uint64		before;
 	uint32		block;
 	uint32		offset;
 	int			i;
@@ -134,9 +137,8 @@ snii_inv_tid(SniiInvSegment *seg, uint32 doc, ItemPointer tid)
 	if (seg->tids == NULL)
 		seg->tids = make_group(seg);
 	group = seg->tids;
-	before = group->number;
 	locate(seg, group, seg->head.tids_dir, doc, &i);
-	if (before == group->number && !group->decoded)
+	if (!group->decoded && group->picks++ == MAX_PICKS)
 		decode_group(seg, group, true);
 	if (group->decoded)
 	{
@@ -154,13 +156,25 @@ snii_inv_tid(SniiInvSegment *seg, uint32 doc, ItemPointer tid)
 	ItemPointerSet(tid, block, (OffsetNumber) offset);
 }
 
+/* Are the documents from i on so dense that their group is to be decoded? */
+static inline bool
+many_of_group(const uint32 *docs, int i, int n)
+{
+	return i + MAX_PICKS < n &&
+		docs[i + MAX_PICKS] / SNII_INV_GROUP == docs[i] / SNII_INV_GROUP;
+}
+
 /* TIDs of n documents, best in ascending order. */
 void
 snii_inv_tids(SniiInvSegment *seg, const uint32 *docs, int n,
 			  ItemPointerData *out)
 {
 	for (int i = 0; i < n; i++)
+	{
 		snii_inv_tid(seg, docs[i], &out[i]);
+		if (!seg->tids->decoded && many_of_group(docs, i, n))
+			decode_group(seg, seg->tids, true);
+	}
 }
 
 /* Number of tokens of a document in a column; 0 if it is NULL. */
@@ -168,16 +182,14 @@ uint32
 snii_inv_length(SniiInvSegment *seg, int column, uint32 doc)
 {
 	SniiInvGroup *group = seg->lengths[column];
-	uint64		before;
 	uint32		length;
 	int			i;
 
 	Assert(column >= 0 && column < seg->head.ncolumns);
 	if (group == NULL)
 		group = seg->lengths[column] = make_group(seg);
-	before = group->number;
 	locate(seg, group, seg->head.columns[column].lengths_dir, doc, &i);
-	if (before == group->number && !group->decoded)
+	if (!group->decoded && group->picks++ == MAX_PICKS)
 		decode_group(seg, group, false);
 	if (group->decoded)
 		return group->first[i];
