@@ -55,6 +55,17 @@ snii_text_buffer_trim(void)
 	buffer_size = 0;
 }
 
+/* Eight ASCII characters with capitals made small. */
+static inline uint64
+small_letters(uint64 chars)
+{
+	const uint64 ones = UINT64CONST(0x0101010101010101);
+	uint64		from_a = chars + ones * (0x80 - 'A');
+	uint64		after_z = chars + ones * (0x80 - 'Z' - 1);
+
+	return chars | ((from_a & ~after_z & (ones * 0x80)) >> 2);
+}
+
 /* Hands on an ASCII token with its capitals made small. */
 void
 snii_text_put_ascii(SniiTextOutput *out, const uint8 *start,
@@ -62,8 +73,17 @@ snii_text_put_ascii(SniiTextOutput *out, const uint8 *start,
 {
 	size_t		len = end - start;
 	uint8	   *folded = snii_text_buffer(len);
+	size_t		i = 0;
 
-	for (size_t i = 0; i < len; i++)
+	for (; i + sizeof(uint64) <= len; i += sizeof(uint64))
+	{
+		uint64		chars;
+
+		memcpy(&chars, start + i, sizeof(chars));
+		chars = small_letters(chars);
+		memcpy(folded + i, &chars, sizeof(chars));
+	}
+	for (; i < len; i++)
 	{
 		uint8		c = start[i];
 
