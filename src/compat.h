@@ -25,7 +25,11 @@
 #endif
 #include "nodes/pathnodes.h"
 #include "storage/bufmgr.h"
+#include "replication/walsender.h"
+#include "replication/walsender_private.h"
 #include "storage/lmgr.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
 #include "storage/smgr.h"
 #include "utils/acl.h"
 #include "utils/rel.h"
@@ -210,6 +214,38 @@ snii_compat_vacuum_delay(void)
 #else
 	vacuum_delay_point();
 #endif
+}
+
+/*
+ * Oldest xmin that a standby has reported by hot_standby_feedback, through a
+ * replication slot or without one; invalid if there is none.
+ */
+static inline TransactionId
+snii_compat_feedback_xmin(void)
+{
+	TransactionId result;
+	TransactionId catalog_xmin;
+
+	ProcArrayGetReplicationSlotXmin(&result, &catalog_xmin);
+	for (int i = 0; WalSndCtl != NULL && i < max_wal_senders; i++)
+	{
+		PGPROC	   *proc;
+		TransactionId xmin;
+		pid_t		pid;
+
+		SpinLockAcquire(&WalSndCtl->walsnds[i].mutex);
+		pid = WalSndCtl->walsnds[i].pid;
+		SpinLockRelease(&WalSndCtl->walsnds[i].mutex);
+		proc = pid != 0 ? BackendPidGetProc(pid) : NULL;
+		if (proc == NULL)
+			continue;
+		xmin = *(volatile TransactionId *) &proc->xmin;
+		if (TransactionIdIsNormal(xmin) &&
+			(!TransactionIdIsValid(result) ||
+			 TransactionIdPrecedes(xmin, result)))
+			result = xmin;
+	}
+	return result;
 }
 
 /*

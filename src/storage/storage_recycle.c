@@ -16,7 +16,8 @@
  * an epoch is past when a later one began and its page has no pin, which
  * tells exactly when no scan is left that saw what was displaced in it.
  * Epochs are used when parked pages are more than half of the live ones, and
- * always where no standby can mind.
+ * always where no standby can mind.  They never override the xmin that a
+ * standby reports by hot_standby_feedback.
  *
  * On a standby the same question is answered by a recovery conflict: before
  * lists are freed, a record with the newest stamp is logged that core
@@ -77,6 +78,7 @@ typedef struct Past
 {
 	Relation	heap;			/* or NULL */
 	bool		by_epoch;		/* do epochs count? */
+	TransactionId feedback;		/* oldest xmin of a standby, or invalid */
 	uint32		floor;			/* oldest epoch that a scan may still see */
 } Past;
 
@@ -105,7 +107,10 @@ entry_is_past(const Past *past, const SniiParkEntry *entry)
 {
 	if (entry->stamp == SNII_PARK_UNSTAMPED)
 		return false;
-	if (past->by_epoch && (int32) (entry->epoch - past->floor) < 0)
+	if (past->by_epoch && (int32) (entry->epoch - past->floor) < 0 &&
+		(!TransactionIdIsValid(past->feedback) ||
+		 TransactionIdPrecedes(XidFromFullTransactionId(FullTransactionIdFromU64(entry->stamp)),
+							   past->feedback)))
 		return true;
 	return stamp_is_past(past->heap, entry->stamp);
 }
@@ -297,13 +302,16 @@ snii_storage_recycle(Relation index, Relation heap)
 {
 	uint64		freed = 0;
 	uint64		limit;
-	Past		past = {heap, false, 0};
+	Past		past = {heap, false, InvalidTransactionId, 0};
 
 	if (!ConditionalLockPage(index, SNII_LOCK_RECYCLE, ExclusiveLock))
 		return 0;
 	past.by_epoch = want_epochs(index);
 	if (past.by_epoch)
+	{
 		past.floor = snii_storage_epoch_floor(index);
+		past.feedback = snii_compat_feedback_xmin();
+	}
 	limit = newest_past_all(index, &past);
 	if (limit != 0)
 	{

@@ -89,7 +89,7 @@ sub recycle_all
 	{
 		$primary->safe_psql('postgres', "SELECT test_lsm_flush('t_v')");
 		$primary->safe_psql('postgres', "SELECT test_lsm_merge_all('t_v')");
-		$primary->safe_psql('postgres', "SELECT test_lsm_recycle('t_v')");
+		$freed += $primary->safe_psql('postgres', "SELECT test_lsm_recycle('t_v')");
 		$primary->safe_psql('postgres', 'SELECT txid_current()');
 		$freed += $primary->safe_psql('postgres', "SELECT test_lsm_recycle('t_v')");
 		$primary->safe_psql('postgres', $fill);
