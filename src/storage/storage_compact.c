@@ -182,15 +182,16 @@ detach_list(Relation index)
 	SniiMetaPage *meta =
 	snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf, 0));
 	SniiSlot   *slot = &meta->slots[SNII_SLOT_COMPACT];
+	BlockNumber head = meta->free_head;
 
-	slot->head = meta->free_head;
+	slot->head = head;
 	slot->tail = InvalidBlockNumber;	/* found when it is needed */
 	slot->npages = meta->free_pages;
 	meta->free_head = InvalidBlockNumber;
 	meta->free_pages = 0;
 	GenericXLogFinish(state);
 	UnlockReleaseBuffer(meta_buf);
-	return slot->head;
+	return head;
 }
 
 /* Put the new list in the place of the old one in the slot. */
