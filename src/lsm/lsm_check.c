@@ -73,13 +73,11 @@ check_segment(Relation index, const SniiKind *kind, const SniiDirEntry *entry,
 {
 	SniiObject *object = snii_lsm_open_segment(index, entry);
 	uint64		len = (entry->ndocs + 7) / 8;
-	uint8	   *marks = MemoryContextAllocHuge(CurrentMemoryContext, len + 1);
+	uint8	   *marks;
 	TidWalk		walk = {0};
 	uint64		dead;
 
-	if (entry->ndocs == 0)
-		snii_storage_corrupted(index, entry->list_head,
-							   "segment without documents");
+	marks = MemoryContextAllocHuge(CurrentMemoryContext, len + 1);
 	snii_storage_marks_load(object, entry->ndocs, marks);
 	if (entry->ndocs % 8 != 0 &&
 		(marks[len - 1] >> (entry->ndocs % 8)) != 0)

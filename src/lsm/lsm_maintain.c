@@ -461,10 +461,11 @@ merge_segments(Relation index, const SniiDirEntry *entries, int n)
 
 	for (int i = 0; i < n; i++)
 	{
-		uint8	   *marks = MemoryContextAllocHuge(CurrentMemoryContext,
-												   (entries[i].ndocs + 7) / 8 + 1);
+		uint8	   *marks;
 
 		inputs[i].object = snii_lsm_open_segment(index, &entries[i]);
+		marks = MemoryContextAllocHuge(CurrentMemoryContext,
+									   (entries[i].ndocs + 7) / 8 + 1);
 		inputs[i].ndocs = entries[i].ndocs;
 		snii_storage_marks_load(inputs[i].object, inputs[i].ndocs, marks);
 		inputs[i].marks = marks;

@@ -9,6 +9,7 @@
 
 #include "lsm/lsm_view.h"
 #include "storage/storage_directory.h"
+#include "storage/storage_page.h"
 
 #include "access/transam.h"
 #include "storage/proc.h"
@@ -48,7 +49,18 @@ snii_lsm_view_release(SniiView *view)
 SniiObject *
 snii_lsm_open_segment(Relation index, const SniiDirEntry *entry)
 {
-	return snii_storage_object_open(index, entry->id, entry->list_head);
+	SniiObject *object = snii_storage_object_open(index, entry->id,
+												  entry->list_head);
+	uint32		pages = snii_storage_stream_pages(object, SNII_STREAM_MARKS);
+
+	/* Every document has its mark, so nobody allocates for others. */
+	if (entry->ndocs == 0 ||
+		entry->ndocs > (uint64) pages * SNII_PAGE_PAYLOAD * 8)
+		snii_storage_corrupted(index, SNII_DIR_BLOCK,
+							   "segment %llu claims %llu documents but has %u pages of marks",
+							   (unsigned long long) entry->id,
+							   (unsigned long long) entry->ndocs, pages);
+	return object;
 }
 
 bool

@@ -22,6 +22,13 @@
 #include "access/generic_xlog.h"
 #include "miscadmin.h"
 
+/*
+ * Blocks that a crash may take from the end of the file: those that were
+ * taken and not yet written.  More than these is not made up for, lest a
+ * damaged number fills the disk.
+ */
+#define MAX_LOST_BLOCKS		32768
+
 /* ----------------------------------------------------------------
  *		Taking pages, inside a record being built
  * ----------------------------------------------------------------
@@ -95,6 +102,13 @@ snii_storage_take(Relation index, GenericXLogState *state, SniiMetaPage *meta,
 			best = i;
 	}
 	len = Min(want, SniiExtentLen(&list->extents[best]));
+	if (len == 0 || list->extents[best].start >= meta->nblocks ||
+		SniiExtentLen(&list->extents[best]) >
+		meta->nblocks - list->extents[best].start)
+		snii_storage_corrupted(index, meta->free_head,
+							   "free extent of %u blocks at %u does not fit into %u blocks",
+							   SniiExtentLen(&list->extents[best]),
+							   list->extents[best].start, meta->nblocks);
 	result.start = list->extents[best].start +
 		SniiExtentLen(&list->extents[best]) - len;
 	if (result.start + len > physical)
@@ -128,9 +142,15 @@ static void
 grow_file(Relation index, uint32 want)
 {
 	SniiMetaPage meta;
+	BlockNumber physical;
 
 	snii_storage_meta_read(index, &meta);
-	if (RelationGetNumberOfBlocks(index) < meta.nblocks + want)
+	physical = RelationGetNumberOfBlocks(index);
+	if (meta.nblocks > physical && meta.nblocks - physical > MAX_LOST_BLOCKS)
+		snii_storage_corrupted(index, SNII_META_BLOCK,
+							   "meta page claims %u blocks, the file has %u",
+							   meta.nblocks, physical);
+	if (physical < meta.nblocks + want)
 		snii_compat_extend(index, meta.nblocks + want);
 }
 

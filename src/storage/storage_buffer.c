@@ -97,7 +97,7 @@ lock_data_page(Relation index, BlockNumber blk, int lockmode)
 	if (blk >= RelationGetNumberOfBlocks(index))
 		return InvalidBuffer;
 	buf = ReadBuffer(index, blk);
-	LockBuffer(buf, lockmode);
+	snii_storage_lock_page(index, buf, lockmode);
 	return buf;
 }
 
@@ -190,6 +190,10 @@ lock_open_stretch(Relation index, int lane, int limit, SniiTail *tail)
 			if (!BlockNumberIsValid(blk))
 				return InvalidBuffer;
 		}
+		if (blk >= RelationGetNumberOfBlocks(index))
+			snii_storage_corrupted(index, SNII_META_BLOCK,
+								   "lane %d begins at block %u, beyond the end",
+								   lane, blk);
 		buf = ReadBuffer(index, blk);
 		LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
 		page = BufferGetPage(buf);
@@ -198,7 +202,7 @@ lock_open_stretch(Relation index, int lane, int limit, SniiTail *tail)
 			snii_storage_list(page)->lane == (uint32) lane &&
 			!snii_storage_list(page)->sealed)
 		{
-			snii_storage_list_verify(index, blk, snii_storage_list(page));
+			snii_storage_stretch_verify(index, blk, snii_storage_list(page));
 			tail->id = snii_storage_opaque(page)->owner;
 			tail->header = blk;
 			return buf;
@@ -263,24 +267,32 @@ typedef enum MakeRoom
 
 /*
  * Is the file long enough for the next n pages of the stretch?  Pages that
- * were taken before a crash, or by another server, need not be there.
+ * were taken before a crash, or by another server, need not be there.  If
+ * not, the header is let go of and the file made longer.
  */
 static bool
-pages_exist(Relation index, const SniiListPage *list, uint32 n)
+pages_exist(Relation index, Buffer header, uint32 n)
 {
-	BlockNumber nblocks = RelationGetNumberOfBlocks(index);
+	const SniiListPage *list = snii_storage_list(BufferGetPage(header));
+	BlockNumber last = 0;
+	SniiMetaPage meta;
 
 	for (uint32 i = 0; i < n; i++)
 	{
 		BlockNumber blk = snii_storage_stretch_block(list, list->used + i);
 
-		if (!BlockNumberIsValid(blk))
-			snii_storage_corrupted(index, InvalidBlockNumber,
-								   "stretch has fewer pages than it claims");
-		if (blk >= nblocks)
-			return false;
+		last = Max(last, blk);
 	}
-	return true;
+	if (last < RelationGetNumberOfBlocks(index))
+		return true;
+	UnlockReleaseBuffer(header);
+	snii_storage_meta_read(index, &meta);
+	if (last >= meta.nblocks)
+		snii_storage_corrupted(index, last,
+							   "block of a stretch is beyond the %u in use",
+							   meta.nblocks);
+	snii_storage_reserve(index, 0);
+	return false;
 }
 
 /*
@@ -294,13 +306,7 @@ reserve_pages(Relation index, Buffer header, uint64 id, uint32 n)
 	SniiListPage *list = snii_storage_list(BufferGetPage(header));
 
 	if (list->used + n <= list->total)
-	{
-		if (pages_exist(index, list, n))
-			return ROOM_MADE;
-		UnlockReleaseBuffer(header);
-		snii_storage_reserve(index, 0);
-		return ROOM_AGAIN;
-	}
+		return pages_exist(index, header, n) ? ROOM_MADE : ROOM_AGAIN;
 	if (list->used + n > SNII_STRETCH_PAGES ||
 		list->nextents >= SNII_LIST_CAPACITY)
 	{
@@ -308,12 +314,8 @@ reserve_pages(Relation index, Buffer header, uint64 id, uint32 n)
 		snii_storage_stretch_seal(index, id);
 		return ROOM_SEALED;
 	}
-	if (!pages_exist(index, list, list->total - list->used))
-	{
-		UnlockReleaseBuffer(header);
-		snii_storage_reserve(index, 0);
+	if (!pages_exist(index, header, list->total - list->used))
 		return ROOM_AGAIN;
-	}
 	while (list->used + n > list->total)
 	{
 		uint32		want = Max(list->used + n - list->total, list->total);
@@ -537,6 +539,7 @@ snii_storage_stretch_seal(Relation index, uint64 id)
 									BUFFER_LOCK_EXCLUSIVE, SNII_PAGE_LIST,
 									id);
 	list = snii_storage_list(BufferGetPage(header));
+	snii_storage_stretch_verify(index, entry->list_head, list);
 	if (!list->sealed)
 	{
 		GenericXLogState *state;
@@ -614,15 +617,7 @@ copy_list(Relation index, const SniiDirEntry *entry)
 
 	memcpy(copy, PageGetContents(BufferGetPage(buf)), SNII_PAGE_PAYLOAD);
 	UnlockReleaseBuffer(buf);
-	snii_storage_list_verify(index, entry->list_head, copy);
-	if (copy->used > copy->total || copy->total > SNII_STRETCH_PAGES)
-		snii_storage_corrupted(index, entry->list_head,
-							   "stretch claims %u of %u pages", copy->used,
-							   copy->total);
-	for (uint32 i = 0; i < copy->used; i++)
-		if (!BlockNumberIsValid(snii_storage_stretch_block(copy, i)))
-			snii_storage_corrupted(index, entry->list_head,
-								   "stretch has fewer pages than it claims");
+	snii_storage_stretch_verify(index, entry->list_head, copy);
 	return copy;
 }
 

@@ -49,6 +49,10 @@ snii_storage_list_verify(Relation index, BlockNumber blk,
 							   list->nextents);
 }
 
+/* Verify the first list page of a stretch. */
+extern void snii_storage_stretch_verify(Relation index, BlockNumber blk,
+										const SniiListPage *list);
+
 extern SniiExtent snii_storage_take(Relation index, GenericXLogState *state,
 									SniiMetaPage *meta, uint32 want,
 									BlockNumber physical, Buffer *free_buf);

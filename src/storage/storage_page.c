@@ -9,6 +9,7 @@
 
 #include "storage/storage_page.h"
 
+#include "storage/buf_internals.h"
 #include "utils/builtins.h"
 
 void
@@ -61,6 +62,17 @@ snii_storage_page_is(Page page, SniiPageKind kind, uint64 owner)
 	return page_fault(page, kind, owner) == NULL;
 }
 
+void
+snii_storage_lock_page(Relation index, Buffer buf, int lockmode)
+{
+	/* A wait for oneself would never end, nor be interruptible. */
+	if (!BufferIsLocal(buf) &&
+		LWLockHeldByMe(BufferDescriptorGetContentLock(GetBufferDescriptor(buf - 1))))
+		snii_storage_corrupted(index, BufferGetBlockNumber(buf),
+							   "page is referred to twice");
+	LockBuffer(buf, lockmode);
+}
+
 Buffer
 snii_storage_read_page(Relation index, BlockNumber blk, int lockmode,
 					   SniiPageKind kind, uint64 owner)
@@ -68,11 +80,14 @@ snii_storage_read_page(Relation index, BlockNumber blk, int lockmode,
 	Buffer		buf;
 	const char *fault;
 
-	if (!BlockNumberIsValid(blk))
-		snii_storage_corrupted(index, blk, "reference to an invalid block");
+	/* The fixed blocks are there. */
+	if (blk >= SNII_FIRST_FREE_BLOCK &&
+		(!BlockNumberIsValid(blk) || blk >= RelationGetNumberOfBlocks(index)))
+		snii_storage_corrupted(index, blk,
+							   "reference to a block beyond the end");
 	buf = ReadBuffer(index, blk);
 	if (lockmode != BUFFER_LOCK_UNLOCK)
-		LockBuffer(buf, lockmode);
+		snii_storage_lock_page(index, buf, lockmode);
 	fault = page_fault(BufferGetPage(buf), kind, owner);
 	if (fault != NULL)
 		snii_storage_corrupted(index, blk, "%s (expected kind %d)", fault,

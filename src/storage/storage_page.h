@@ -50,6 +50,12 @@ extern Buffer snii_storage_read_page(Relation index, BlockNumber blk,
 									 uint64 owner);
 
 /*
+ * Lock a pinned page.  Raises ERRCODE_INDEX_CORRUPTED if this process has
+ * locked it already, as references that were damaged may make it try.
+ */
+extern void snii_storage_lock_page(Relation index, Buffer buf, int lockmode);
+
+/*
  * The one way to report damaged bytes: ERRCODE_INDEX_CORRUPTED with the index, the
  * block (InvalidBlockNumber: unknown) and what is wrong, and a REINDEX hint.
  */

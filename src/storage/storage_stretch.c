@@ -14,6 +14,7 @@
 #include "postgres.h"
 
 #include "storage/storage_alloc.h"
+#include "storage/storage_buffer.h"
 #include "storage/storage_list.h"
 #include "storage/storage_meta.h"
 #include "storage/storage_page.h"
@@ -151,6 +152,23 @@ snii_storage_stretch_grow(Relation index, Buffer header, uint32 want)
 		UnlockReleaseBuffer(free_buf);
 	UnlockReleaseBuffer(meta_buf);
 	return true;
+}
+
+void
+snii_storage_stretch_verify(Relation index, BlockNumber blk,
+							const SniiListPage *list)
+{
+	uint64		total = 0;
+
+	snii_storage_list_verify(index, blk, list);
+	for (uint32 e = 0; e < list->nextents; e++)
+		total += SniiExtentLen(&list->extents[e]);
+	if (list->used > list->total || list->total > SNII_STRETCH_PAGES ||
+		total != list->total)
+		snii_storage_corrupted(index, blk,
+							   "stretch claims %u of %u pages and has %llu",
+							   list->used, list->total,
+							   (unsigned long long) total);
 }
 
 BlockNumber
