@@ -11,6 +11,7 @@
 #include "lsm/lsm_maintain.h"
 #include "storage/storage_compact.h"
 #include "storage/storage_meta.h"
+#include "storage/storage_page.h"
 #include "storage/storage_recycle.h"
 #include "test_lsm.h"
 
@@ -30,6 +31,7 @@ PG_FUNCTION_INFO_V1(test_lsm_compact);
 PG_FUNCTION_INFO_V1(test_lsm_check);
 PG_FUNCTION_INFO_V1(test_lsm_entries);
 PG_FUNCTION_INFO_V1(test_lsm_info);
+PG_FUNCTION_INFO_V1(test_lsm_poke);
 
 /* Open table and index of an argument. */
 static Relation
@@ -174,4 +176,30 @@ test_lsm_info(PG_FUNCTION_ARGS)
 	close_index(index, heap, AccessShareLock);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc),
 													  values, nulls)));
+}
+
+/*
+ * Damage a page: put bytes at an offset of it, without a word in the WAL.
+ */
+Datum
+test_lsm_poke(PG_FUNCTION_ARGS)
+{
+	Relation	heap;
+	Relation	index = open_index(fcinfo, RowExclusiveLock, &heap);
+	bytea	   *bytes = PG_GETARG_BYTEA_PP(3);
+	int32		offset = PG_GETARG_INT32(2);
+	int32		len = (int32) VARSIZE_ANY_EXHDR(bytes);
+	Buffer		buf;
+
+	if (offset < 0 || offset + len > BLCKSZ)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%d bytes at %d are not within a page", len, offset)));
+	buf = ReadBuffer(index, (BlockNumber) PG_GETARG_INT32(1));
+	LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
+	memcpy((char *) BufferGetPage(buf) + offset, VARDATA_ANY(bytes), len);
+	MarkBufferDirty(buf);
+	UnlockReleaseBuffer(buf);
+	close_index(index, heap, RowExclusiveLock);
+	PG_RETURN_VOID();
 }

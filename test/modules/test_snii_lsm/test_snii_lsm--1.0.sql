@@ -32,4 +32,7 @@ CREATE FUNCTION test_lsm_info(index regclass, OUT generation bigint,
 	OUT nblocks bigint, OUT free_pages bigint, OUT parked_pages bigint,
 	OUT flushes bigint, OUT merges bigint)
 	RETURNS record AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
--- What every reader must find: text of all live entries, in any order.
+-- Damages a page of an index.
+CREATE FUNCTION test_lsm_poke(index regclass, block integer,
+	offset_in_page integer, bytes bytea) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
