@@ -401,3 +401,73 @@ CREATE FUNCTION @extschema@.snii_segments(index regclass,
 	LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION @extschema@.snii_segments(regclass) IS
 	'segments and stretches of the write buffer of an index';
+
+CREATE FUNCTION @extschema@.snii_stats_of(index regclass,
+	OUT buffer_open_bytes bigint, OUT buffer_sealed_bytes bigint,
+	OUT buffer_documents bigint, OUT buffer_dead bigint,
+	OUT segments integer, OUT documents bigint, OUT dead bigint,
+	OUT tier_segments integer[], OUT tier_bytes bigint[],
+	OUT flushes bigint, OUT merges bigint, OUT helps bigint,
+	OUT documents_in bigint, OUT bytes_in bigint, OUT bytes_built bigint,
+	OUT bytes_flushed bigint, OUT bytes_merged bigint,
+	OUT write_amplification double precision, OUT merge_debt bigint,
+	OUT sleeps bigint, OUT sleep_ms double precision,
+	OUT sleep_reason text, OUT parked_pages bigint,
+	OUT parked_bytes bigint, OUT parked_since xid8,
+	OUT free_pages bigint, OUT file_pages bigint) RETURNS record
+	AS 'MODULE_PATHNAME', 'snii_stats_of'
+	LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION @extschema@.snii_stats_of(regclass) IS
+	'snii_stats(), but for what holds back parked pages';
+
+-- What stands for itself in the horizon: running transactions and snapshots
+-- of this database but for those of VACUUM, and of every walsender;
+-- replication slots; prepared transactions.
+CREATE FUNCTION @extschema@.snii_horizon_holder(stamp xid8) RETURNS text
+	LANGUAGE sql STABLE STRICT
+	BEGIN ATOMIC
+	SELECT h.holder
+	FROM (SELECT format('%s %s', CASE backend_type
+				WHEN 'client backend' THEN 'backend' ELSE backend_type END,
+				pid), greatest(age(backend_xmin), age(backend_xid)),
+			pid = pg_backend_pid()
+		FROM pg_stat_activity
+		WHERE (datname = current_database() OR backend_type = 'walsender')
+			AND pid NOT IN (SELECT pid FROM pg_stat_progress_vacuum)
+		UNION ALL
+		SELECT format('replication slot %I', slot_name), age(xmin), false
+		FROM pg_replication_slots
+		UNION ALL
+		SELECT format('prepared transaction %L', gid), age(transaction),
+			false
+		FROM pg_prepared_xacts
+		WHERE database = current_database()
+	) h (holder, age, self)
+	WHERE h.age >= age(stamp::xid)
+	ORDER BY h.age DESC, h.self
+	LIMIT 1;
+	END;
+COMMENT ON FUNCTION @extschema@.snii_horizon_holder(xid8) IS
+	'the oldest of what may still need pages that were displaced at a time';
+
+CREATE FUNCTION @extschema@.snii_stats(index regclass,
+	OUT buffer_open_bytes bigint, OUT buffer_sealed_bytes bigint,
+	OUT buffer_documents bigint, OUT buffer_dead bigint,
+	OUT segments integer, OUT documents bigint, OUT dead bigint,
+	OUT tier_segments integer[], OUT tier_bytes bigint[],
+	OUT flushes bigint, OUT merges bigint, OUT helps bigint,
+	OUT documents_in bigint, OUT bytes_in bigint, OUT bytes_built bigint,
+	OUT bytes_flushed bigint, OUT bytes_merged bigint,
+	OUT write_amplification double precision, OUT merge_debt bigint,
+	OUT sleeps bigint, OUT sleep_ms double precision,
+	OUT sleep_reason text, OUT parked_pages bigint,
+	OUT parked_bytes bigint, OUT parked_since xid8,
+	OUT free_pages bigint, OUT file_pages bigint,
+	OUT parked_holder text) RETURNS record
+	LANGUAGE sql VOLATILE STRICT
+	BEGIN ATOMIC
+	SELECT s.*, @extschema@.snii_horizon_holder(s.parked_since)
+	FROM @extschema@.snii_stats_of(index) s;
+	END;
+COMMENT ON FUNCTION @extschema@.snii_stats(regclass) IS
+	'what an index is made of, what was done to it and what is to be done';

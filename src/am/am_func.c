@@ -11,8 +11,8 @@
 #include "compat.h"
 #include "lsm/lsm_check.h"
 #include "lsm/lsm_maintain.h"
+#include "lsm/lsm_stats.h"
 #include "lsm/lsm_view.h"
-#include "storage/storage_buffer.h"
 #include "storage/storage_recycle.h"
 
 #include "access/heapam.h"
@@ -84,6 +84,25 @@ close_index(Relation index, Relation heap, LOCKMODE table_lock,
 {
 	relation_close(index, index_lock);
 	table_close(heap, table_lock);
+}
+
+Relation
+snii_am_open_to_inspect(Oid oid, Relation *heap)
+{
+	Relation	index = open_index(oid, AccessShareLock, AccessShareLock,
+								   heap);
+
+	if (pg_class_aclcheck(RelationGetRelid(*heap), GetUserId(),
+						  ACL_SELECT) != ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE,
+					   RelationGetRelationName(*heap));
+	return index;
+}
+
+void
+snii_am_close(Relation index, Relation heap)
+{
+	close_index(index, heap, AccessShareLock, AccessShareLock);
 }
 
 /*
@@ -249,26 +268,6 @@ snii_check(PG_FUNCTION_ARGS)
  * ----------------------------------------------------------------
  */
 
-/* Records of a stretch, live ones and dead ones. */
-static void
-count_stretch(Relation index, const SniiDirEntry *entry, int64 *docs,
-			  int64 *dead)
-{
-	SniiBufferReader *reader = snii_storage_buffer_open(index, entry);
-	ItemPointerData tid;
-	const uint8 *data;
-	size_t		len;
-	bool		is_dead;
-
-	*docs = *dead = 0;
-	while (snii_storage_buffer_next(reader, &tid, &data, &len, &is_dead))
-	{
-		(*docs)++;
-		*dead += is_dead;
-	}
-	snii_storage_buffer_close(reader);
-}
-
 /*
  * snii_segments(index regclass): what the index consists of.
  */
@@ -282,11 +281,7 @@ snii_segments(PG_FUNCTION_ARGS)
 	SniiView   *view;
 
 	InitMaterializedSRF(fcinfo, 0);
-	index = open_index(oid, AccessShareLock, AccessShareLock, &heap);
-	if (pg_class_aclcheck(RelationGetRelid(heap), GetUserId(),
-						  ACL_SELECT) != ACLCHECK_OK)
-		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE,
-					   RelationGetRelationName(heap));
+	index = snii_am_open_to_inspect(oid, &heap);
 	view = snii_lsm_view(index, false);
 	for (int i = 0; i < view->nentries; i++)
 	{
@@ -298,7 +293,13 @@ snii_segments(PG_FUNCTION_ARGS)
 		bool		nulls[7] = {0};
 
 		if (!segment)
-			count_stretch(index, entry, &docs, &dead);
+		{
+			SniiStretchStats count;
+
+			snii_lsm_stretch_stats(index, entry, &count);
+			docs = (int64) count.ndocs;
+			dead = (int64) count.ndead;
+		}
 		values[0] = Int64GetDatum((int64) entry->id);
 		values[1] = CStringGetTextDatum(segment ? "segment" :
 										(entry->flags & SNII_ENTRY_SEALED) ?
@@ -313,6 +314,6 @@ snii_segments(PG_FUNCTION_ARGS)
 							 nulls);
 	}
 	snii_lsm_view_release(view);
-	close_index(index, heap, AccessShareLock, AccessShareLock);
+	snii_am_close(index, heap);
 	return (Datum) 0;
 }

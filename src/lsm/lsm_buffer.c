@@ -55,7 +55,7 @@ snii_lsm_insert(Relation index, Relation heap, const ItemPointerData *tid,
 	int			lane = MyProcPid % LANES;
 	SniiTail	tail;
 
-	snii_lsm_pressure_pay();
+	snii_lsm_pressure_pay(index);
 	if (len > SNII_RECORD_MAX)
 	{
 		snii_lsm_insert_segment(index, heap, tid, data, len);

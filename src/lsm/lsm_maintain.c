@@ -21,6 +21,7 @@
 #include "lsm/lsm_view.h"
 #include "storage/storage_alloc.h"
 #include "storage/storage_buffer.h"
+#include "storage/storage_counters.h"
 #include "storage/storage_directory.h"
 #include "storage/storage_meta.h"
 #include "storage/storage_point.h"
@@ -87,8 +88,8 @@ fill_entry(SniiDirEntry *entry, const SniiObjectRef *ref, uint64 ndocs,
  */
 static void
 publish(Relation index, int slot, const SniiObjectRef *ref, uint64 ndocs,
-		const Ordinals *late, const uint64 *remove, int nremove, int counter,
-		int byte_counter)
+		const Ordinals *late, const uint64 *remove, int nremove,
+		const uint64 *counts)
 {
 	SniiDirEntry entry;
 	SniiSwap	swap = {0};
@@ -110,24 +111,35 @@ publish(Relation index, int slot, const SniiObjectRef *ref, uint64 ndocs,
 	}
 	swap.remove = remove;
 	swap.nremove = nremove;
-	swap.counter = counter;
-	swap.counter_add = 1;
-	swap.counter2 = byte_counter;
-	swap.counter2_add = ndocs > 0 ? (uint64) ref->npages * BLCKSZ : 0;
+	swap.counts = counts;
 	if (ndocs > 0 || nremove > 0)
 		snii_storage_swap(index, &swap);
 	SNII_TEST_POINT("published");
 }
 
-void
-snii_lsm_publish(Relation index, SniiObjectWriter *w, int slot, uint64 ndocs)
+/*
+ * Publish a segment that comes from outside of the index; its bytes go to a
+ * counter.
+ */
+static void
+publish_new(Relation index, SniiObjectWriter *w, int slot, uint64 ndocs,
+			uint64 *counts, int byte_counter)
 {
 	SniiObjectRef ref;
 	Ordinals	none = {0};
 
 	snii_storage_append_marks(w, ndocs, NULL);
 	snii_storage_writer_finish(w, &ref);
-	publish(index, slot, &ref, ndocs, &none, NULL, 0, -1, -1);
+	counts[byte_counter] = (uint64) ref.npages * BLCKSZ;
+	publish(index, slot, &ref, ndocs, &none, NULL, 0, counts);
+}
+
+void
+snii_lsm_publish(Relation index, SniiObjectWriter *w, int slot, uint64 ndocs)
+{
+	uint64		counts[SNII_COUNTERS] = {0};
+
+	publish_new(index, w, slot, ndocs, counts, SNII_COUNTER_BYTES_BUILT);
 }
 
 /* ----------------------------------------------------------------
@@ -149,6 +161,7 @@ typedef struct BufferSource
 	uint8	   *was_dead;
 	uint64		nrecords;
 	uint64		nlive;			/* of these, handed to the kind */
+	uint64		nbytes;			/* of all records */
 	uint64		capacity;		/* bits */
 } BufferSource;
 
@@ -197,6 +210,7 @@ buffer_source_next(SniiRecordSource *self, SniiRecord *record)
 		if (dead)
 			s->was_dead[s->nrecords / 8] |= (uint8) (1 << (s->nrecords % 8));
 		s->nrecords++;
+		s->nbytes += record->len;
 		if (!dead)
 			s->nlive++;
 	}
@@ -280,6 +294,7 @@ flush_stretches(Relation index, const SniiDirEntry *stretches, int n)
 	SniiObjectRef ref = {0};
 	Ordinals	late = {0};
 	uint64	   *remove = palloc(n * sizeof(uint64));
+	uint64		counts[SNII_COUNTERS] = {0};
 	uint64		ndocs;
 
 	source.index = index;
@@ -303,8 +318,11 @@ flush_stretches(Relation index, const SniiDirEntry *stretches, int n)
 	LockPage(index, SNII_LOCK_MARKS, ExclusiveLock);
 	if (ndocs > 0)
 		find_late_records(&source, &late);
-	publish(index, SNII_SLOT_FLUSH, &ref, ndocs, &late, remove, n,
-			SNII_COUNTER_FLUSHES, SNII_COUNTER_BYTES_FLUSHED);
+	counts[SNII_COUNTER_FLUSHES] = 1;
+	counts[SNII_COUNTER_DOCS_IN] = source.nrecords;
+	counts[SNII_COUNTER_BYTES_IN] = source.nbytes;
+	counts[SNII_COUNTER_BYTES_FLUSHED] = (uint64) ref.npages * BLCKSZ;
+	publish(index, SNII_SLOT_FLUSH, &ref, ndocs, &late, remove, n, counts);
 	UnlockPage(index, SNII_LOCK_MARKS, ExclusiveLock);
 }
 
@@ -362,6 +380,7 @@ snii_lsm_insert_segment(Relation index, Relation heap,
 	MemoryContext context;
 	MemoryContext old;
 	SniiObjectWriter *w;
+	uint64		counts[SNII_COUNTERS] = {0};
 	uint64		ndocs;
 
 	source.record.tid = *tid;
@@ -391,7 +410,11 @@ snii_lsm_insert_segment(Relation index, Relation heap,
 	if (ndocs != 1)
 		elog(ERROR, "segment of one record in index \"%s\" has %llu documents",
 			 RelationGetRelationName(index), (unsigned long long) ndocs);
-	snii_lsm_publish(index, w, SNII_SLOT_FLUSH, ndocs);
+	counts[SNII_COUNTER_FLUSHES] = 1;
+	counts[SNII_COUNTER_DOCS_IN] = 1;
+	counts[SNII_COUNTER_BYTES_IN] = len;
+	publish_new(index, w, SNII_SLOT_FLUSH, ndocs, counts,
+				SNII_COUNTER_BYTES_FLUSHED);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	snii_storage_slot_release(index, SNII_SLOT_FLUSH);
@@ -458,6 +481,7 @@ merge_segments(Relation index, const SniiDirEntry *entries, int n)
 	Ordinals	late = {0};
 	uint64		live = 0;
 	uint64		ndocs = 0;
+	uint64		counts[SNII_COUNTERS] = {0};
 
 	for (int i = 0; i < n; i++)
 	{
@@ -490,8 +514,9 @@ merge_segments(Relation index, const SniiDirEntry *entries, int n)
 	LockPage(index, SNII_LOCK_MARKS, ExclusiveLock);
 	if (ndocs > 0)
 		find_late_marks(inputs, n, &late);
-	publish(index, SNII_SLOT_MERGE, &ref, ndocs, &late, remove, n,
-			SNII_COUNTER_MERGES, SNII_COUNTER_BYTES_MERGED);
+	counts[SNII_COUNTER_MERGES] = 1;
+	counts[SNII_COUNTER_BYTES_MERGED] = (uint64) ref.npages * BLCKSZ;
+	publish(index, SNII_SLOT_MERGE, &ref, ndocs, &late, remove, n, counts);
 	UnlockPage(index, SNII_LOCK_MARKS, ExclusiveLock);
 }
 
@@ -505,36 +530,6 @@ segments_of(const SniiView *view, SniiDirEntry *entries)
 		if (view->entries[i].kind == SNII_ENTRY_SEGMENT)
 			entries[n++] = view->entries[i];
 	return n;
-}
-
-/* Ask the policy. */
-static SniiPolicyMerge
-choose_merge(const SniiDirEntry *entries, int n, uint64 max_bytes)
-{
-	SniiPolicySegment *segments = palloc((n + 1) * sizeof(SniiPolicySegment));
-	SniiPolicyMerge result;
-
-	for (int i = 0; i < n; i++)
-	{
-		segments[i].nbytes = entries[i].nbytes;
-		segments[i].ndocs = entries[i].ndocs;
-		segments[i].ndead = entries[i].ndead;
-	}
-	result = snii_lsm_policy_merge(segments, n, max_bytes);
-	/* Document numbers have 32 bits. */
-	for (uint64 docs = 0; result.n > 0;)
-	{
-		docs = 0;
-		for (int i = 0; i < result.n; i++)
-			docs += entries[result.first + i].ndocs;
-		if (docs < PG_UINT32_MAX)
-			break;
-		result.n--;
-		if (result.n == 1)
-			result.n = 0;
-	}
-	pfree(segments);
-	return result;
 }
 
 /*
@@ -560,7 +555,13 @@ merge_once(Relation index, uint64 max_bytes, bool all)
 			what.n = n;
 	}
 	else
-		what = choose_merge(entries, n, max_bytes);
+	{
+		SniiPolicySegment *segments = palloc((n + 1) *
+											 sizeof(SniiPolicySegment));
+
+		snii_lsm_policy_segments(entries, n, segments);
+		what = snii_lsm_policy_merge(segments, n, max_bytes);
+	}
 	if (what.n > 0)
 		merge_segments(index, entries + what.first, what.n);
 	MemoryContextSwitchTo(old);
@@ -616,16 +617,19 @@ void
 snii_lsm_load(Relation index, SniiPolicyLoad *load)
 {
 	SniiView   *view = snii_lsm_view(index, true);
+	SniiPolicySegment *segments = palloc((view->nentries + 1) *
+										 sizeof(SniiPolicySegment));
 
 	memset(load, 0, sizeof(*load));
 	load->nentries = view->nentries;
+	load->nsegments = snii_lsm_policy_segments(view->entries, view->nentries,
+											   segments);
+	(void) snii_lsm_policy_debt(segments, load->nsegments, &load->nsettled);
 	for (int i = 0; i < view->nentries; i++)
-	{
-		if (view->entries[i].kind == SNII_ENTRY_SEGMENT)
-			load->nsegments++;
-		else if ((view->entries[i].flags & SNII_ENTRY_SEALED) != 0)
+		if (view->entries[i].kind == SNII_ENTRY_STRETCH &&
+			(view->entries[i].flags & SNII_ENTRY_SEALED) != 0)
 			load->sealed_bytes += view->entries[i].nbytes;
-	}
+	pfree(segments);
 	pfree(view);
 }
 
@@ -644,6 +648,7 @@ snii_lsm_help(Relation index, Relation heap)
 {
 	if (snii_lsm_flush(index, false, false) > 0)
 	{
+		snii_storage_count(index, SNII_COUNTER_HELPS, 1);
 		snii_lsm_merge(index, HELP_MERGE_BYTES, false);
 		snii_storage_recycle(index, heap);
 	}

@@ -4,7 +4,14 @@
  *	  When to flush and what to merge: decisions without input or output.
  *
  * Tiered: FANOUT neighbours of at most some tier become one segment of about
- * the next one, so that a posting is rewritten once per tier.
+ * the next one, so that a posting is rewritten about once per tier.  Small
+ * merges come first, so that a large one never delays many of them; and a
+ * segment is not rewritten for the sake of a few small neighbours: a merge
+ * must write MIN_GROWTH times the bytes of its largest input, which bounds how
+ * often a posting is rewritten whatever the sizes of flushes are.
+ *
+ * docs/architecture.md tells the rules in prose; test/modules/test_snii_policy
+ * simulates them.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,111 +24,281 @@ snii_lsm_policy_tier(uint64 nbytes)
 {
 	int			tier = 0;
 
-	for (uint64 top = SNII_POLICY_TIER_BYTES; nbytes > top && tier < 20;
+	for (uint64 top = SNII_POLICY_TIER_BYTES;
+		 nbytes > top && tier < SNII_POLICY_TIERS - 1;
 		 top *= SNII_POLICY_FANOUT)
 		tier++;
 	return tier;
 }
 
+/* Documents that are alive. */
 static uint64
-live_bytes(const SniiPolicySegment *s)
+live_docs(const SniiPolicySegment *s)
 {
-	double		share;
+	return s->ndead >= s->ndocs ? 0 : s->ndocs - s->ndead;
+}
 
-	if (s->ndocs == 0 || s->ndead >= s->ndocs)
+uint64
+snii_lsm_policy_live(const SniiPolicySegment *segment)
+{
+	if (live_docs(segment) == 0)
 		return 0;
-	share = (double) (s->ndocs - s->ndead) / (double) s->ndocs;
-	return (uint64) ((double) s->nbytes * share);
+	return (uint64) ((double) segment->nbytes *
+					 ((double) live_docs(segment) /
+					  (double) segment->ndocs));
+}
+
+int
+snii_lsm_policy_segments(const SniiDirEntry *entries, int n,
+						 SniiPolicySegment *segments)
+{
+	int			nsegments = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		if (entries[i].kind != SNII_ENTRY_SEGMENT)
+			continue;
+		segments[nsegments].nbytes = entries[i].nbytes;
+		segments[nsegments].ndocs = entries[i].ndocs;
+		segments[nsegments].ndead = entries[i].ndead;
+		nsegments++;
+	}
+	return nsegments;
+}
+
+/* ----------------------------------------------------------------
+ *		Merges
+ * ----------------------------------------------------------------
+ */
+
+/*
+ * The longest merge that begins at "first", of segments of tier "tier" at
+ * most, and satisfies every rule; n is 0 if there is none.
+ */
+static SniiPolicyMerge
+run_at(const SniiPolicySegment *segments, int n, int first, int tier,
+	   uint64 max_bytes)
+{
+	SniiPolicyMerge result = {first, 0};
+	uint64		bytes = 0;
+	uint64		docs = 0;
+	uint64		sum = 0;
+	uint64		largest = 0;
+	int			growth = n > SNII_POLICY_MANY_SEGMENTS ?
+	SNII_POLICY_LESS_GROWTH : SNII_POLICY_MIN_GROWTH;
+
+	for (int len = 1; first + len <= n && len <= SNII_POLICY_MAX_INPUTS; len++)
+	{
+		const SniiPolicySegment *s = &segments[first + len - 1];
+		uint64		live = snii_lsm_policy_live(s);
+
+		bytes += s->nbytes;
+		docs += live_docs(s);
+		sum += live;
+		largest = Max(largest, live);
+		if (snii_lsm_policy_tier(live) > tier || bytes > max_bytes ||
+			docs > SNII_POLICY_MAX_DOCS)
+			break;
+		if (len >= SNII_POLICY_FANOUT && sum >= growth * largest)
+			result.n = len;
+	}
+	return result;
+}
+
+/* Segments without a live document cost nothing to drop. */
+static SniiPolicyMerge
+find_empty(const SniiPolicySegment *segments, int n)
+{
+	SniiPolicyMerge result = {0, 0};
+
+	while (result.first < n && live_docs(&segments[result.first]) > 0)
+		result.first++;
+	while (result.first + result.n < n &&
+		   live_docs(&segments[result.first + result.n]) == 0)
+		result.n++;
+	return result;
+}
+
+static inline bool
+half_dead(const SniiPolicySegment *s)
+{
+	return s->ndead >= live_docs(s);
 }
 
 /*
- * First run of at least "fanout" neighbours of tier "tier" at most that reads
- * no more than max_bytes.  A longer run is taken whole, up to twice the fan-out.
+ * Segments that are half dead, from "first" on and of tier "tier" at most:
+ * rewriting them frees as much as it writes, and together costs no more than
+ * one by one.
  */
 static SniiPolicyMerge
-find_run(const SniiPolicySegment *segments, int n, int tier, int fanout,
-		 uint64 max_bytes)
+half_dead_at(const SniiPolicySegment *segments, int n, int first, int tier,
+			 uint64 max_bytes)
 {
-	SniiPolicyMerge none = {0, 0};
-	int			first = 0;
+	SniiPolicyMerge result = {first, 0};
+	uint64		bytes = 0;
+	uint64		docs = 0;
 
-	while (first < n)
+	for (int i = first; i < n && result.n < SNII_POLICY_MAX_INPUTS; i++)
 	{
-		uint64		bytes = 0;
-		int			len = 0;
+		const SniiPolicySegment *s = &segments[i];
 
-		while (first + len < n && len < 2 * fanout &&
-			   snii_lsm_policy_tier(live_bytes(&segments[first + len])) <= tier)
-		{
-			bytes += segments[first + len].nbytes;
-			len++;
-		}
-		if (len >= fanout && bytes <= max_bytes)
-		{
-			SniiPolicyMerge result = {first, len};
-
-			return result;
-		}
-		first += Max(len, 1);
+		bytes += s->nbytes;
+		docs += live_docs(s);
+		if (!half_dead(s) || bytes > max_bytes ||
+			docs > SNII_POLICY_MAX_DOCS ||
+			snii_lsm_policy_tier(snii_lsm_policy_live(s)) > tier)
+			break;
+		result.n++;
 	}
-	return none;
+	return result;
 }
 
-/* The FANOUT neighbours with the fewest bytes. */
+/*
+ * The first merge of tier "tier": a run, or else what is half dead.
+ */
+static SniiPolicyMerge
+find_in_tier(const SniiPolicySegment *segments, int n, int tier,
+			 uint64 max_bytes)
+{
+	SniiPolicyMerge result = {0, 0};
+
+	for (int first = 0; first < n && result.n == 0; first++)
+		result = run_at(segments, n, first, tier, max_bytes);
+	for (int first = 0; first < n && result.n == 0; first++)
+		result = half_dead_at(segments, n, first, tier, max_bytes);
+	return result;
+}
+
+/*
+ * Up to FANOUT neighbours whose merge reads the fewest bytes for each segment
+ * that it saves.
+ */
 static SniiPolicyMerge
 cheapest(const SniiPolicySegment *segments, int n)
 {
 	SniiPolicyMerge best = {0, 0};
-	uint64		best_bytes = PG_UINT64_MAX;
+	double		best_price = 0;
 
-	for (int first = 0; first + SNII_POLICY_FANOUT <= n; first++)
+	for (int first = 0; first < n; first++)
 	{
 		uint64		bytes = 0;
+		uint64		docs = 0;
 
-		for (int i = 0; i < SNII_POLICY_FANOUT; i++)
-			bytes += segments[first + i].nbytes;
-		if (bytes < best_bytes)
+		for (int len = 1; len <= SNII_POLICY_FANOUT && first + len <= n; len++)
 		{
-			best.first = first;
-			best.n = SNII_POLICY_FANOUT;
-			best_bytes = bytes;
+			double		price;
+
+			bytes += segments[first + len - 1].nbytes;
+			docs += live_docs(&segments[first + len - 1]);
+			if (docs > SNII_POLICY_MAX_DOCS)
+				break;
+			if (len == 1)
+				continue;
+			price = (double) bytes / (len - 1);
+			if (best.n == 0 || price < best_price)
+			{
+				best.first = first;
+				best.n = len;
+				best_price = price;
+			}
 		}
 	}
 	return best;
+}
+
+/* The first merge of the lowest tier that has one. */
+static SniiPolicyMerge
+find_merge(const SniiPolicySegment *segments, int n, uint64 max_bytes)
+{
+	SniiPolicyMerge result = {0, 0};
+	int			top = 0;
+
+	for (int i = 0; i < n; i++)
+		top = Max(top,
+				  snii_lsm_policy_tier(snii_lsm_policy_live(&segments[i])));
+	for (int tier = 0; tier <= top && result.n == 0; tier++)
+		result = find_in_tier(segments, n, tier, max_bytes);
+	return result;
 }
 
 SniiPolicyMerge
 snii_lsm_policy_merge(const SniiPolicySegment *segments, int n,
 					  uint64 max_bytes)
 {
-	SniiPolicyMerge result = {0, 0};
+	SniiPolicyMerge result = find_empty(segments, n);
 
-	/* Segments without a live document cost nothing to drop. */
-	for (int i = 0; i < n; i++)
-		if (segments[i].ndead >= segments[i].ndocs)
-		{
-			result.first = i;
-			result.n = 1;
-			return result;
-		}
-	for (int tier = 0; tier <= 20 && n >= SNII_POLICY_FANOUT; tier++)
-	{
-		result = find_run(segments, n, tier, SNII_POLICY_FANOUT, max_bytes);
-		if (result.n > 0)
-			return result;
-	}
-	/* Half dead: rewriting it frees as much as it writes. */
-	for (int i = 0; i < n; i++)
-		if (segments[i].ndead >= segments[i].ndocs / 2 &&
-			segments[i].ndead > 0 && segments[i].nbytes <= max_bytes)
-		{
-			result.first = i;
-			result.n = 1;
-			return result;
-		}
-	if (n > SNII_POLICY_SEGMENT_LIMIT)
-		return cheapest(segments, n);
+	if (result.n == 0)
+		result = find_merge(segments, n, max_bytes);
+	if (result.n == 0 && n > SNII_POLICY_SEGMENT_LIMIT)
+		result = find_merge(segments, n, PG_UINT64_MAX);
+	if (result.n == 0 && n > SNII_POLICY_SEGMENT_LIMIT)
+		result = cheapest(segments, n);
 	return result;
+}
+
+int
+snii_lsm_policy_apply(SniiPolicySegment *segments, int n,
+					  SniiPolicyMerge merge)
+{
+	SniiPolicySegment sum = {0};
+	int			kept = merge.first;
+
+	for (int i = merge.first; i < merge.first + merge.n; i++)
+	{
+		sum.nbytes += snii_lsm_policy_live(&segments[i]);
+		sum.ndocs += live_docs(&segments[i]);
+	}
+	if (sum.ndocs > 0)
+		segments[kept++] = sum;
+	for (int i = merge.first + merge.n; i < n; i++)
+		segments[kept++] = segments[i];
+	return kept;
+}
+
+uint64
+snii_lsm_policy_debt(const SniiPolicySegment *segments, int n, int *nleft)
+{
+	SniiPolicySegment copy[SNII_DIR_CAPACITY];
+	uint64		debt = 0;
+
+	Assert(n <= SNII_DIR_CAPACITY);
+	memcpy(copy, segments, n * sizeof(SniiPolicySegment));
+	for (;;)
+	{
+		SniiPolicyMerge merge = snii_lsm_policy_merge(copy, n,
+													  PG_UINT64_MAX);
+
+		if (merge.n == 0)
+			break;
+		for (int i = merge.first; i < merge.first + merge.n; i++)
+			debt += copy[i].nbytes;
+		n = snii_lsm_policy_apply(copy, n, merge);
+	}
+	if (nleft != NULL)
+		*nleft = n;
+	return debt;
+}
+
+/* ----------------------------------------------------------------
+ *		Flushes and back-pressure
+ * ----------------------------------------------------------------
+ */
+
+/*
+ * Bytes of records that a query reads in about a tenth of a millisecond, and
+ * about what a flush writes at least.
+ */
+#ifdef SNII_SMALL_PAGES
+#define VACUUM_FLUSH_BYTES	1
+#else
+#define VACUUM_FLUSH_BYTES	(128 * 1024)
+#endif
+
+bool
+snii_lsm_policy_vacuum_flush(uint64 ndocs, uint64 ndead, uint64 nbytes)
+{
+	/* Without a live record the flush makes no segment, it only frees. */
+	return nbytes >= VACUUM_FLUSH_BYTES || (ndocs > 0 && ndead == ndocs);
 }
 
 /* Sealed bytes, as a share of the limit, from which on ... */
@@ -129,8 +306,12 @@ snii_lsm_policy_merge(const SniiPolicySegment *segments, int n,
 #define SLEEP_SHARE		0.75	/* inserters are slowed down, a little */
 #define HELP_SHARE		3.0		/* they flush themselves */
 
-/* Segments beyond which inserters are slowed down, too. */
-#define SLEEP_SEGMENTS	32
+/*
+ * Segments more than there will be when all merges are done, beyond which
+ * inserters are slowed down, too: three merges that are due at once are
+ * nothing special.
+ */
+#define SLEEP_SEGMENTS	24
 
 /* Entries of the directory at which inserters help. */
 #define HELP_ENTRIES	96
@@ -142,21 +323,30 @@ SniiPolicyAdvice
 snii_lsm_policy_advice(const SniiPolicyLoad *load, uint64 limit,
 					   bool has_worker)
 {
-	SniiPolicyAdvice advice = {false, false, 0};
+	SniiPolicyAdvice advice = {0};
 	double		share = (double) load->sealed_bytes / (double) limit;
+	int			excess = load->nsegments - load->nsettled;
 
 	if (!has_worker)
 	{
 		advice.help = share >= 1.0 || load->nentries >= HELP_ENTRIES;
 		return advice;
 	}
-	advice.wake = share >= WAKE_SHARE ||
-		load->nsegments >= SNII_POLICY_FANOUT;
+	advice.wake = share >= WAKE_SHARE || excess > 0;
 	if (share > SLEEP_SHARE)
+	{
 		advice.sleep_ms = SLEEP_MS * (share / SLEEP_SHARE - 1);
-	if (load->nsegments > SLEEP_SEGMENTS)
-		advice.sleep_ms += SLEEP_MS *
-			(load->nsegments - SLEEP_SEGMENTS) / SLEEP_SEGMENTS;
+		advice.reason = SNII_SLEEP_BUFFER;
+	}
+	if (excess > SLEEP_SEGMENTS)
+	{
+		double		more = SLEEP_MS * (excess - SLEEP_SEGMENTS) /
+		SLEEP_SEGMENTS;
+
+		if (more > advice.sleep_ms)
+			advice.reason = SNII_SLEEP_SEGMENTS;
+		advice.sleep_ms += more;
+	}
 	advice.help = share >= HELP_SHARE || load->nentries >= HELP_ENTRIES;
 	return advice;
 }
@@ -165,5 +355,5 @@ bool
 snii_lsm_policy_urgent(const SniiPolicyLoad *load, uint64 limit)
 {
 	return (double) load->sealed_bytes > SLEEP_SHARE * (double) limit ||
-		load->nsegments > SLEEP_SEGMENTS / 2;
+		load->nsegments - load->nsettled > SLEEP_SEGMENTS / 2;
 }

@@ -20,8 +20,18 @@
 #define SNII_POLICY_STRETCH_LIMIT	112
 #endif
 
-/* Neighbours of a tier that are merged into one. */
+/* Neighbours of a tier that are merged into one, and inputs at most. */
 #define SNII_POLICY_FANOUT			8
+#define SNII_POLICY_MAX_INPUTS		32
+
+/*
+ * A merge writes at least so many times the live bytes of its largest input:
+ * what bounds the number of times that a byte is written.  Less is asked for
+ * when there are many segments.
+ */
+#define SNII_POLICY_MIN_GROWTH		3
+#define SNII_POLICY_LESS_GROWTH		2
+#define SNII_POLICY_MANY_SEGMENTS	20
 
 /* Segments beyond which merges of any size are everybody's business. */
 #ifdef SNII_SMALL_PAGES
@@ -30,8 +40,15 @@
 #define SNII_POLICY_SEGMENT_LIMIT	64
 #endif
 
-/* Bytes that the first tier reaches to; each further one is FANOUT times. */
-#define SNII_POLICY_TIER_BYTES		(UINT64CONST(1) << 20)
+/*
+ * Bytes that the first tier reaches to, about the least that a segment has;
+ * each further tier reaches to FANOUT times as many.
+ */
+#define SNII_POLICY_TIER_BYTES		(UINT64CONST(1) << 16)
+#define SNII_POLICY_TIERS			16
+
+/* Documents of a segment have numbers of 32 bits. */
+#define SNII_POLICY_MAX_DOCS		((uint64) PG_UINT32_MAX - 1)
 
 typedef struct SniiPolicySegment
 {
@@ -47,8 +64,18 @@ typedef struct SniiPolicyMerge
 	int			n;
 } SniiPolicyMerge;
 
-/* Tier of a segment of so many live bytes, 0 .. */
+/* Tier of a segment of so many live bytes, 0 .. SNII_POLICY_TIERS - 1 */
 extern int	snii_lsm_policy_tier(uint64 nbytes);
+
+/* Bytes that a segment would have without its dead documents, about. */
+extern uint64 snii_lsm_policy_live(const SniiPolicySegment *segment);
+
+/*
+ * The segments among n entries of a directory, in their order; returns their
+ * number.
+ */
+extern int	snii_lsm_policy_segments(const SniiDirEntry *entries, int n,
+									 SniiPolicySegment *segments);
 
 /*
  * Choose the merge to do next among n segments.  Merges that read more than
@@ -58,13 +85,43 @@ extern int	snii_lsm_policy_tier(uint64 nbytes);
 extern SniiPolicyMerge snii_lsm_policy_merge(const SniiPolicySegment *segments,
 											 int n, uint64 max_bytes);
 
+/*
+ * Do a merge in the array: what is left in front of the returned number of
+ * segments is as if it had been done.
+ */
+extern int	snii_lsm_policy_apply(SniiPolicySegment *segments, int n,
+								  SniiPolicyMerge merge);
+
+/*
+ * Bytes that all merges would read that are due now, one after the other.
+ * *nleft (may be NULL): segments that there are after these.
+ */
+extern uint64 snii_lsm_policy_debt(const SniiPolicySegment *segments, int n,
+								   int *nleft);
+
+/*
+ * Does it pay that VACUUM flushes a buffer of so many records, dead ones among
+ * them, and bytes of their bodies?
+ */
+extern bool snii_lsm_policy_vacuum_flush(uint64 ndocs, uint64 ndead,
+										 uint64 nbytes);
+
 /* What is waiting to be done for an index. */
 typedef struct SniiPolicyLoad
 {
 	uint64		sealed_bytes;	/* in sealed stretches */
 	int			nsegments;
+	int			nsettled;		/* segments when all merges are done */
 	int			nentries;		/* of the directory */
 } SniiPolicyLoad;
+
+/* Why an inserter is slowed down; stored in the meta page, never renumber. */
+typedef enum SniiSleepReason
+{
+	SNII_SLEEP_NONE = 0,
+	SNII_SLEEP_BUFFER = 1,		/* flushes are behind */
+	SNII_SLEEP_SEGMENTS = 2		/* merges are behind */
+} SniiSleepReason;
 
 /* What a backend that has just sealed a stretch should do. */
 typedef struct SniiPolicyAdvice
@@ -72,6 +129,7 @@ typedef struct SniiPolicyAdvice
 	bool		wake;			/* see to it that a worker is at work */
 	bool		help;			/* flush, and merge in bounds */
 	double		sleep_ms;		/* to be paid in shares */
+	SniiSleepReason reason;		/* of the greater part of the sleep */
 } SniiPolicyAdvice;
 
 /*

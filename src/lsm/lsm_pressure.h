@@ -14,7 +14,7 @@
  * Pay a small share of what this backend owes.  At the beginning of an
  * insertion: no lock of the index is held.
  */
-extern void snii_lsm_pressure_pay(void);
+extern void snii_lsm_pressure_pay(Relation index);
 
 /*
  * This backend sealed a stretch: wake a worker, owe a sleep, or help, as the

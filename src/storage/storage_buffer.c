@@ -22,6 +22,7 @@
 
 #include "storage/storage_alloc.h"
 #include "storage/storage_buffer.h"
+#include "storage/storage_counters.h"
 #include "storage/storage_list.h"
 #include "storage/storage_meta.h"
 #include "storage/storage_page.h"
@@ -570,6 +571,7 @@ snii_storage_stretch_seal(Relation index, uint64 id)
 		for (int i = 0; i < SNII_LANES; i++)
 			if (meta->lanes[i] == header_blk)
 				meta->lanes[i] = InvalidBlockNumber;
+		snii_storage_counters_publish(index, meta);
 		GenericXLogFinish(state);
 		UnlockReleaseBuffer(meta_buf);
 		if (BufferIsValid(last_buf))

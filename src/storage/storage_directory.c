@@ -13,6 +13,7 @@
  */
 #include "postgres.h"
 
+#include "storage/storage_counters.h"
 #include "storage/storage_directory.h"
 #include "storage/storage_list.h"
 #include "storage/storage_meta.h"
@@ -214,10 +215,9 @@ snii_storage_swap(Relation index, const SniiSwap *swap)
 		meta->slots[swap->slot].tail = InvalidBlockNumber;
 		meta->slots[swap->slot].npages = 0;
 	}
-	if (swap->counter >= 0)
-		meta->counters[swap->counter] += swap->counter_add;
-	if (swap->counter2 >= 0)
-		meta->counters[swap->counter2] += swap->counter2_add;
+	for (int i = 0; i < SNII_COUNTERS && swap->counts != NULL; i++)
+		meta->counters[i] += swap->counts[i];
+	snii_storage_counters_publish(index, meta);
 	/* A lane whose stretch leaves has no open stretch any more. */
 	for (int i = 0; i < SNII_LANES; i++)
 	{

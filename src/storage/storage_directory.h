@@ -46,10 +46,8 @@ typedef struct SniiSwap
 	const SniiDirEntry *add;
 	int			nremove;
 	const uint64 *remove;
-	int			counter;		/* meta counter to add to, or -1 */
-	uint64		counter_add;
-	int			counter2;
-	uint64		counter2_add;
+	const uint64 *counts;		/* SNII_COUNTERS, added to the meta page's, or
+								 * NULL */
 } SniiSwap;
 
 extern uint64 snii_storage_swap(Relation index, const SniiSwap *swap);

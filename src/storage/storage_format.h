@@ -140,6 +140,7 @@ StaticAssertDecl(offsetof(SniiListPage, extents) == 24, "snii list page");
 #define SNII_SLOTS				8	/* allocation slots */
 #define SNII_LANES				8	/* append lanes of the write buffer */
 #define SNII_MAX_COLUMNS		32
+#define SNII_COUNTERS			16
 
 /*
  * Allocation slot: what an operation under way (build, flush, merge) has
@@ -170,22 +171,35 @@ typedef struct SniiMetaPage
 	uint32		free_pages;		/* pages in the free list, lists included */
 	SniiSlot	slots[SNII_SLOTS];
 	BlockNumber lanes[SNII_LANES];	/* first list page of open stretches */
-	uint64		counters[8];	/* flushes, merges, bytes in, bytes out ... */
+	uint64		counters[SNII_COUNTERS];	/* SNII_COUNTER_xxx */
 	uint8		column_analyzer[SNII_MAX_COLUMNS];
 	uint8		column_flags[SNII_MAX_COLUMNS];
 	char		unicode_version[32];	/* NUL-terminated */
-	uint64		reserved[32];
+	uint64		reserved[24];
 } SniiMetaPage;
 
-#define SNII_COUNTER_FLUSHES	0
-#define SNII_COUNTER_MERGES		1
-#define SNII_COUNTER_BYTES_BUFFERED 2
-#define SNII_COUNTER_BYTES_FLUSHED	3
-#define SNII_COUNTER_BYTES_MERGED	4
+/*
+ * Counters; stored, never renumber.  Records are counted when they leave the
+ * buffer.  Those of inserters come late, and in part never: see
+ * storage_counters.h.
+ */
+#define SNII_COUNTER_FLUSHES		0
+#define SNII_COUNTER_MERGES			1
+#define SNII_COUNTER_BYTES_IN		2	/* of records that were flushed */
+#define SNII_COUNTER_BYTES_FLUSHED	3	/* of segments made of them */
+#define SNII_COUNTER_BYTES_MERGED	4	/* of segments made of segments */
+#define SNII_COUNTER_DOCS_IN		5	/* records that were flushed */
+#define SNII_COUNTER_BYTES_BUILT	6	/* of segments made by CREATE INDEX */
+#define SNII_COUNTER_HELPS			7	/* flushes by inserters */
+#define SNII_COUNTER_SLEEPS			8	/* of inserters */
+#define SNII_COUNTER_SLEEP_US		9	/* microseconds of these */
+#define SNII_COUNTER_SLEEP_REASON	10	/* SniiSleepReason of the last one */
 
 StaticAssertDecl(sizeof(SniiSlot) == 16, "snii slot size");
 StaticAssertDecl(offsetof(SniiMetaPage, slots) == 48, "snii meta slots");
 StaticAssertDecl(offsetof(SniiMetaPage, lanes) == 176, "snii meta lanes");
+StaticAssertDecl(offsetof(SniiMetaPage, counters) == 208, "snii counters");
+StaticAssertDecl(offsetof(SniiMetaPage, reserved) == 432, "snii meta rest");
 StaticAssertDecl(sizeof(SniiMetaPage) == 624, "snii meta size");
 
 /* ----------------

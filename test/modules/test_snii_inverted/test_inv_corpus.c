@@ -314,7 +314,6 @@ test_inv_publish(Relation rel, SniiObjectWriter *w, uint64 ndocs,
 	entry.side_head = InvalidBlockNumber;
 	swap.slot = SNII_SLOT_FLUSH;
 	swap.add = &entry;
-	swap.counter = swap.counter2 = -1;
 	snii_storage_swap(rel, &swap);
 	return snii_storage_object_open(rel, ref.id, ref.list_head);
 }
