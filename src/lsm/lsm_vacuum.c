@@ -20,13 +20,16 @@
 #include "postgres.h"
 
 #include "lsm/lsm_maintain.h"
+#include "lsm/lsm_stats.h"
 #include "lsm/lsm_vacuum.h"
 #include "lsm/lsm_view.h"
+#include "lsm/lsm_worker.h"
 #include "storage/storage_alloc.h"
 #include "storage/storage_buffer.h"
 #include "storage/storage_compact.h"
 #include "storage/storage_directory.h"
 #include "storage/storage_meta.h"
+#include "storage/storage_object.h"
 #include "storage/storage_point.h"
 #include "storage/storage_recycle.h"
 
@@ -221,36 +224,114 @@ snii_lsm_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 	pfree(v.visited);
 }
 
+/* ----------------------------------------------------------------
+ *		Cleanup
+ * ----------------------------------------------------------------
+ */
+
+/* Merges that VACUUM does itself even if there is a worker. */
+#define OWN_MERGE_BYTES	(UINT64CONST(64) << 20)
+
+/*
+ * Count what is alive in segments and buffer, and what the buffer has.  What
+ * VACUUM marked dead is not alive, what it could not remove is.
+ */
+static double
+count_live(Relation index, SniiStretchStats *buffer)
+{
+	SniiView   *view;
+	double		live = 0;
+
+	memset(buffer, 0, sizeof(*buffer));
+	LockPage(index, SNII_LOCK_RECYCLE, ShareLock);
+	view = snii_lsm_view(index, true);
+	for (int i = 0; i < view->nentries; i++)
+	{
+		const SniiDirEntry *entry = &view->entries[i];
+		SniiStretchStats stretch;
+
+		if (entry->kind == SNII_ENTRY_SEGMENT)
+		{
+			live += (double) (entry->ndocs - Min(entry->ndead, entry->ndocs));
+			continue;
+		}
+		snii_lsm_stretch_stats(index, entry, &stretch);
+		live += (double) (stretch.ndocs - stretch.ndead);
+		buffer->ndocs += stretch.ndocs;
+		buffer->ndead += stretch.ndead;
+		buffer->nbytes += stretch.nbytes;
+	}
+	snii_lsm_view_release(view);
+	UnlockPage(index, SNII_LOCK_RECYCLE, ShareLock);
+	return live;
+}
+
+/* Is there a merge due that is not small, and a worker that can do it? */
+static bool
+leave_to_worker(Relation index)
+{
+	SniiPolicyLoad load;
+
+	snii_lsm_load(index, &load);
+	return load.nsegments > load.nsettled && snii_lsm_worker_request(index);
+}
+
+static void
+vacuum_delay_hook(void)
+{
+	snii_compat_vacuum_delay();
+}
+
+/*
+ * Flush if that pays, merge, recycle: at the pace of VACUUM.
+ */
+static void
+maintain(Relation index, Relation heap, bool flush)
+{
+	void		(*old_hook) (void) = snii_storage_interrupt_hook;
+
+	snii_storage_interrupt_hook = vacuum_delay_hook;
+	PG_TRY();
+	{
+		if (flush)
+			snii_lsm_flush(index, true, false);
+		snii_lsm_merge(index, OWN_MERGE_BYTES, false);
+		if (!leave_to_worker(index))
+			snii_lsm_merge(index, PG_UINT64_MAX, false);
+		snii_storage_recycle(index, heap);
+		snii_storage_compact_free(index);
+	}
+	PG_FINALLY();
+	{
+		snii_storage_interrupt_hook = old_hook;
+	}
+	PG_END_TRY();
+}
+
 void
 snii_lsm_cleanup(IndexVacuumInfo *info, Relation heap,
 				 IndexBulkDeleteResult *stats)
 {
 	Relation	index = info->index;
 	SniiMetaPage meta;
-	SniiView   *view;
-	double		live = 0;
-	bool		exact = true;
+	SniiStretchStats buffer;
+	uint64		oldest;
+	double		live;
 
-	snii_lsm_flush(index, true, false);
-	snii_lsm_merge(index, PG_UINT64_MAX, false);
-	snii_storage_recycle(index, heap);
-	snii_storage_compact_free(index);
+	(void) count_live(index, &buffer);
+	maintain(index, heap,
+			 snii_lsm_policy_vacuum_flush(buffer.ndocs, buffer.ndead,
+										  buffer.nbytes));
+	live = count_live(index, &buffer);
 
-	view = snii_lsm_view(index, true);
-	for (int i = 0; i < view->nentries; i++)
-	{
-		if (view->entries[i].kind == SNII_ENTRY_SEGMENT)
-			live += (double) (view->entries[i].ndocs -
-							  Min(view->entries[i].ndead,
-								  view->entries[i].ndocs));
-		else
-			exact = false;
-	}
-	pfree(view);
+	/* Entries of rows that died too recently to be removed are no rows. */
+	if (!info->estimated_count)
+		live = Min(live, info->num_heap_tuples);
 	snii_storage_meta_read(index, &meta);
+	stats->num_index_tuples = live;
+	stats->estimated_count = false;
 	stats->num_pages = RelationGetNumberOfBlocks(index);
 	stats->pages_free = meta.free_pages;
-	stats->num_index_tuples = exact ? live :
-		Max(live, info->num_heap_tuples);
-	stats->estimated_count = !exact || info->estimated_count;
+	stats->pages_deleted = meta.free_pages +
+		(BlockNumber) snii_storage_parked(index, &oldest);
 }

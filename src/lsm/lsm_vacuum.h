@@ -20,7 +20,9 @@ extern void snii_lsm_bulkdelete(IndexVacuumInfo *info,
 								void *callback_state);
 
 /*
- * Flush, merge and recycle; waits for nobody.  Fills in stats.
+ * Flush if the buffer is large enough for it, merge and recycle, at VACUUM's
+ * pace; leaves large merges to a worker if one can be had, and what others
+ * are doing to them.  Fills in stats.
  */
 extern void snii_lsm_cleanup(IndexVacuumInfo *info, Relation heap,
 							 IndexBulkDeleteResult *stats);
