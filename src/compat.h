@@ -94,6 +94,24 @@ snii_compat_extend(Relation rel, BlockNumber upto)
 #define SniiRelFileNumber(rel)	((rel)->rd_node.relNode)
 #endif
 
+/*
+ * May the relation's file be emptied without becoming another one?  So
+ * transactions do it with what they made, and temporary tables at commit.
+ */
+static inline bool
+snii_compat_truncated_in_place(Relation rel)
+{
+	return rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP ||
+		rel->rd_createSubid != InvalidSubTransactionId ||
+#if PG_VERSION_NUM >= 160000
+		rel->rd_newRelfilelocatorSubid != InvalidSubTransactionId ||
+		rel->rd_firstRelfilelocatorSubid != InvalidSubTransactionId;
+#else
+		rel->rd_newRelfilenodeSubid != InvalidSubTransactionId ||
+		rel->rd_firstRelfilenodeSubid != InvalidSubTransactionId;
+#endif
+}
+
 /* Does the current user own a relation? */
 static inline bool
 snii_compat_owns_relation(Oid relid)

@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "am/am_options.h"
+#include "inverted/inv_cache.h"
 #include "inverted/inv_kind.h"
 #include "lsm/lsm_maintain.h"
 #include "lsm/lsm_worker.h"
@@ -29,6 +30,11 @@ _PG_init(void)
 							"Size of the write buffer of an index at which an insertion flushes it.",
 							NULL, &snii_lsm_buffer_limit_kb, 8192, 256,
 							16384, PGC_USERSET, GUC_UNIT_KB, NULL, NULL,
+							NULL);
+	DefineCustomIntVariable("snii.buffer_cache",
+							"Memory in which a session keeps indexes of the write buffers that it searches; 0 keeps none.",
+							NULL, &snii_inv_cache_limit_kb, 16384, 0,
+							1024 * 1024, PGC_USERSET, GUC_UNIT_KB, NULL, NULL,
 							NULL);
 	DefineCustomBoolVariable("snii.workers",
 							 "Let background workers flush and merge.",

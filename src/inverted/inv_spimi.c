@@ -716,9 +716,9 @@ pending(SniiSpimi *s, int age)
 	return &s->pipe[(s->narrived - age) & PIPE_MASK];
 }
 
-/* Add all tokens that wait. */
-static void
-drain(SniiSpimi *s)
+/* Add all tokens that wait: those so far can be looked up then. */
+void
+snii_inv_spimi_drain(SniiSpimi *s)
 {
 	while (s->nadded < s->narrived)
 	{
@@ -757,7 +757,7 @@ snii_inv_spimi_token(SniiSpimi *s, int column, int kind,
 	Assert(s->any && len + 2 <= SNII_INV_KEY_MAX);
 	if (unlikely(len > PIPE_KEY))
 	{
-		drain(s);
+		snii_inv_spimi_drain(s);
 		s->narrived++;
 		s->nadded++;
 		add_token(s, tag, ident, key, s->doc, position);
@@ -847,7 +847,7 @@ snii_inv_spimi_sort(SniiSpimi *s)
 	uint32		n = 0;
 	SpimiSorted *sorted;
 
-	drain(s);
+	snii_inv_spimi_drain(s);
 	nslots = UINT64CONST(1) << (32 - s->table_shift);
 	sorted = take(s, Max((Size) s->nterms, 1) * sizeof(SpimiSorted), false);
 	for (uint64 i = 0; i < nslots; i++)
@@ -931,6 +931,21 @@ prefetch_sorted(SniiSpimi *s)
 	}
 }
 
+/* Stand before the postings of a term. */
+static inline void
+begin_term(const SpimiTerm *t, SniiSpimiTerm *term)
+{
+	term->column = IDENT_COLUMN(t->ident);
+	term->kind = IDENT_KIND(t->ident);
+	term->bytes = t->bytes;
+	term->len = IDENT_LEN(t->ident);
+	term->slices = t->level + 1;
+	term->read = t->head;
+	term->end = t->write;
+	term->level = 0;
+	term->left = slice_bytes[0];
+}
+
 /*
  * The next term in the order of keys; false after the last one.  Its bytes
  * are valid until the buffer is reset.
@@ -945,15 +960,39 @@ snii_inv_spimi_next(SniiSpimi *s, SniiSpimiTerm *term)
 		return false;
 	prefetch_sorted(s);
 	t = term_at(s, s->sorted[s->nread++].id);
-	term->column = IDENT_COLUMN(t->ident);
-	term->kind = IDENT_KIND(t->ident);
-	term->bytes = t->bytes;
-	term->len = IDENT_LEN(t->ident);
-	term->read = t->head;
-	term->end = t->write;
-	term->level = 0;
-	term->left = slice_bytes[0];
+	begin_term(t, term);
 	return true;
+}
+
+/*
+ * Look a term up, at any time after snii_inv_spimi_drain() and before the
+ * next token: false if it is not there.  What was found is valid until then.
+ */
+bool
+snii_inv_spimi_find(const SniiSpimi *s, int column, int kind,
+					const char *bytes, uint32 len, SniiSpimiTerm *term)
+{
+	const uint8 *key = (const uint8 *) bytes;
+	uint32		ident = len | (uint32) column << 16 | (uint32) kind << 24;
+	uint32		tag = hash_key(ident, key, len);
+	uint64		mask = (UINT64CONST(1) << (32 - s->table_shift)) - 1;
+
+	Assert(s->nadded == s->narrived);
+	for (uint64 at = tag >> s->table_shift; s->table[at].id != 0;
+		 at = (at + 1) & mask)
+	{
+		const SpimiTerm *t;
+
+		if (s->table[at].tag != tag)
+			continue;
+		t = term_at(s, s->table[at].id);
+		if (t->ident == ident && same_bytes(t->bytes, key, len))
+		{
+			begin_term(t, term);
+			return true;
+		}
+	}
+	return false;
 }
 
 /*

@@ -33,6 +33,7 @@ typedef struct SniiSpimiTerm
 	int			kind;
 	const uint8 *bytes;
 	uint32		len;
+	int			slices;			/* that hold the postings, up to a bound */
 	/* private */
 	uint32		read;			/* next byte of the postings */
 	uint32		left;			/* bytes left in its slice */
@@ -55,6 +56,11 @@ extern Size snii_inv_spimi_used(const SniiSpimi *s);
 extern Size snii_inv_spimi_arena(const SniiSpimi *s);
 extern uint64 snii_inv_spimi_tokens(const SniiSpimi *s);
 extern uint32 snii_inv_spimi_terms(const SniiSpimi *s);
+
+extern void snii_inv_spimi_drain(SniiSpimi *s);
+extern bool snii_inv_spimi_find(const SniiSpimi *s, int column, int kind,
+								const char *bytes, uint32 len,
+								SniiSpimiTerm *term);
 
 extern void snii_inv_spimi_sort(SniiSpimi *s);
 extern uint32 snii_inv_spimi_base(const SniiSpimi *s);

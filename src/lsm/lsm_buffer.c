@@ -87,6 +87,7 @@ snii_lsm_insert(Relation index, Relation heap, const ItemPointerData *tid,
 struct SniiBufferScan
 {
 	SniiBufferReader *reader;
+	SniiBufferMark mark;		/* used by buffer_rest() */
 };
 
 SniiBufferScan *
@@ -95,6 +96,17 @@ snii_lsm_buffer_scan(Relation index, const SniiDirEntry *stretch)
 	SniiBufferScan *scan = palloc(sizeof(SniiBufferScan));
 
 	scan->reader = snii_storage_buffer_open(index, stretch);
+	return scan;
+}
+
+SniiBufferScan *
+snii_lsm_buffer_rest(Relation index, const SniiDirEntry *stretch,
+					 const SniiBufferMark *mark)
+{
+	SniiBufferScan *scan = palloc(sizeof(SniiBufferScan));
+
+	scan->mark = *mark;
+	scan->reader = snii_storage_buffer_resume(index, stretch, &scan->mark);
 	return scan;
 }
 

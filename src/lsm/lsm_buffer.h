@@ -9,7 +9,7 @@
 #define SNII_LSM_BUFFER_H
 
 #include "lsm/lsm_kind.h"
-#include "storage/storage_format.h"
+#include "storage/storage_buffer.h"
 
 /*
  * Insert a record: visible to everybody when this returns.  May flush the
@@ -28,6 +28,11 @@ typedef struct SniiBufferScan SniiBufferScan;
  */
 extern SniiBufferScan *snii_lsm_buffer_scan(Relation index,
 											const SniiDirEntry *stretch);
+
+/* The same without those that a mark covers.  It is copied. */
+extern SniiBufferScan *snii_lsm_buffer_rest(Relation index,
+											const SniiDirEntry *stretch,
+											const SniiBufferMark *mark);
 extern bool snii_lsm_buffer_next(SniiBufferScan *scan, SniiRecord *record);
 extern void snii_lsm_buffer_end(SniiBufferScan *scan);
 

@@ -5,8 +5,9 @@
  *
  * The scan goes through one view of the directory, taken when the first
  * TIDs are asked for: segment by segment with compiled iterators, then the
- * stretches of the write buffer record by record with the row matcher.  Its
- * answer is exact: no recheck is needed.  Documents that are marked dead are
+ * stretches of the write buffer, as far as this backend has indexed them by
+ * their terms (query_memory.c), and the rest record by record with the row
+ * matcher.  Its answer is exact: no recheck is needed.  Documents that are marked dead are
  * left out.  A document is in one place of the view only, so no TID comes
  * twice.
  *
@@ -28,6 +29,7 @@
 
 #include "query/query_scan.h"
 
+#include "inverted/inv_cache.h"
 #include "inverted/inv_columns.h"
 #include "inverted/inv_record.h"
 #include "inverted/inv_segment.h"
@@ -36,6 +38,7 @@
 #include "miscadmin.h"
 #include "query/query_marks.h"
 #include "query/query_match.h"
+#include "query/query_memory.h"
 #include "storage/storage_page.h"
 #include "utils/memutils.h"
 
@@ -48,13 +51,16 @@ struct SniiScan
 
 	int			nconditions;
 	SniiCondition *conditions;
-	SniiMatcher **matchers;		/* NULL for those that match no query */
+	SniiQuery **queries;		/* NULL for those that match no query */
+	SniiMatcher **matchers;		/* of the queries; NULL: not needed so far */
+	bool		use_memory;		/* what is indexed of the write buffer */
 
 	SniiView   *view;			/* NULL until the first call of next() */
 	int			entry;			/* of the view; nentries at the end */
 	SniiInvSegment *segment;
 	SniiIter   *iter;
-	SniiBufferScan *buffer;
+	SniiMemoryHits hits;		/* of the stretch; n is 0 if not used */
+	SniiBufferScan *buffer;		/* its records, or the rest of them */
 
 	/* The record at hand. */
 	int			ncolumns;
@@ -79,6 +85,7 @@ leave_entry(SniiScan *scan)
 	scan->iter = NULL;
 	scan->segment = NULL;
 	scan->buffer = NULL;
+	scan->hits.n = scan->hits.next = 0;
 	MemoryContextReset(scan->entry_context);
 }
 
@@ -141,7 +148,8 @@ snii_query_scan_rescan(SniiScan *scan, const SniiScanCondition *conditions,
 	old = MemoryContextSwitchTo(scan->set_context);
 	scan->nconditions = nconditions;
 	scan->conditions = palloc0(nconditions * sizeof(SniiCondition));
-	scan->matchers = palloc0(nconditions * sizeof(SniiMatcher *));
+	scan->queries = palloc0(nconditions * sizeof(SniiQuery *));
+	scan->matchers = NULL;
 	for (int i = 0; i < nconditions; i++)
 	{
 		SniiCondition *c = &scan->conditions[i];
@@ -150,13 +158,11 @@ snii_query_scan_rescan(SniiScan *scan, const SniiScanCondition *conditions,
 		c->type = conditions[i].type;
 		if (c->type == SNII_CONDITION_MATCH)
 		{
-			SniiQuery  *query = copy_query(conditions[i].query);
-
-			c->tree = snii_query_tree(query);
-			scan->matchers[i] = snii_query_matcher_create(query,
-														  CurrentMemoryContext);
+			scan->queries[i] = copy_query(conditions[i].query);
+			c->tree = snii_query_tree(scan->queries[i]);
 		}
 	}
+	scan->use_memory = snii_query_memory_suits(scan->conditions, nconditions);
 	MemoryContextSwitchTo(old);
 }
 
@@ -196,8 +202,6 @@ next_of_segment(SniiScan *scan, ItemPointerData *tids, int max)
 	uint32		docs[SNII_ITER_BATCH];
 	int			n;
 
-	if (scan->iter == NULL)
-		return 0;
 	n = snii_query_iter_next_batch(scan->iter, docs, max);
 	snii_inv_tids(scan->segment, docs, n, tids);
 	return n;
@@ -275,13 +279,59 @@ record_matches(SniiScan *scan, const SniiRecord *record)
 	return true;
 }
 
+/* Make the matchers, unless it was done. */
+static void
+make_matchers(SniiScan *scan)
+{
+	MemoryContext old = MemoryContextSwitchTo(scan->set_context);
+	SniiMatcher **matchers;
+
+	if (scan->matchers == NULL)
+	{
+		matchers = palloc0(scan->nconditions * sizeof(SniiMatcher *));
+		for (int i = 0; i < scan->nconditions; i++)
+			if (scan->queries[i] != NULL)
+				matchers[i] = snii_query_matcher_create(scan->queries[i],
+														scan->set_context);
+		scan->matchers = matchers;
+	}
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * Search a stretch, as far as it is indexed, and begin to read what is not.
+ */
+static void
+enter_stretch(SniiScan *scan, const SniiDirEntry *entry)
+{
+	const SniiInvStretch *stretch = NULL;
+	bool		rest = true;
+
+	if (scan->use_memory)
+		stretch = snii_inv_cache_stretch(scan->index, entry, &rest);
+	if (stretch != NULL)
+		snii_query_memory_find(stretch, entry->id, scan->conditions,
+							   scan->nconditions, &scan->hits);
+	if (stretch != NULL && !rest)
+		return;
+	make_matchers(scan);
+	if (stretch != NULL)
+		scan->buffer = snii_lsm_buffer_rest(scan->index, entry,
+											&scan->hits.mark);
+	else
+		scan->buffer = snii_lsm_buffer_scan(scan->index, entry);
+}
+
 /* The next TIDs of the stretch at hand; 0 at its end. */
 static int
 next_of_stretch(SniiScan *scan, ItemPointerData *tids, int max)
 {
 	SniiRecord	record;
-	int			n = 0;
+	int			n;
 
+	n = snii_query_memory_next(scan->index, &scan->hits, tids, max);
+	if (n > 0 || scan->buffer == NULL)
+		return n;
 	while (n < max && snii_lsm_buffer_next(scan->buffer, &record))
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -306,7 +356,7 @@ enter_entry(SniiScan *scan)
 	if (entry->kind == SNII_ENTRY_SEGMENT)
 		enter_segment(scan, entry);
 	else
-		scan->buffer = snii_lsm_buffer_scan(scan->index, entry);
+		enter_stretch(scan, entry);
 }
 
 static void
@@ -316,6 +366,7 @@ take_view(SniiScan *scan)
 
 	scan->view = snii_lsm_view(scan->index, false);
 	scan->entry = -1;
+	snii_inv_cache_begin(scan->index, scan->view);
 	MemoryContextSwitchTo(old);
 }
 
@@ -334,10 +385,10 @@ snii_query_scan_next(SniiScan *scan, ItemPointerData *tids, int max)
 	old = MemoryContextSwitchTo(scan->entry_context);
 	for (;;)
 	{
-		if (scan->buffer != NULL)
-			n = next_of_stretch(scan, tids, max);
-		else
+		if (scan->iter != NULL)
 			n = next_of_segment(scan, tids, max);
+		else
+			n = next_of_stretch(scan, tids, max);
 		if (n > 0 || scan->entry == scan->view->nentries)
 			break;
 		leave_entry(scan);

@@ -604,9 +604,10 @@ struct SniiBufferReader
 	char	   *page;			/* copy of a page, BLCKSZ */
 	uint32		at;				/* offset of the next record */
 	uint32		end;
+	SniiBufferPlace place;		/* of the last record */
+	SniiBufferMark *mark;		/* may be NULL */
 	uint8	   *large;			/* a large record put together */
 	size_t		large_size;
-	uint32		at_large;		/* how far it is */
 };
 
 static SniiListPage *
@@ -633,6 +634,48 @@ snii_storage_buffer_open(Relation index, const SniiDirEntry *entry)
 	r->list = copy_list(index, entry);
 	r->page = palloc(BLCKSZ);
 	return r;
+}
+
+SniiBufferReader *
+snii_storage_buffer_resume(Relation index, const SniiDirEntry *entry,
+						   SniiBufferMark *mark)
+{
+	SniiBufferReader *r = snii_storage_buffer_open(index, entry);
+
+	r->mark = mark;
+	for (; mark->npages < r->list->used; mark->npages++)
+		mark->blocks[mark->npages] =
+			snii_storage_stretch_block(r->list, mark->npages);
+	return r;
+}
+
+bool
+snii_storage_buffer_unchanged(Relation index, uint64 id,
+							  const SniiBufferMark *mark)
+{
+	int			last = (int) mark->npages - 1;
+	Buffer		buf;
+	Page		page;
+	bool		same;
+
+	if (mark->complete)
+		return true;
+	for (int i = 0; i < last; i++)
+		if (mark->upto[i] != SNII_MARK_CLOSED)
+			return false;
+	if (last < 0 || mark->upto[last] == SNII_MARK_CLOSED)
+		return false;
+
+	/* As long as this page takes appends, none is handed out behind it. */
+	buf = lock_data_page(index, mark->blocks[last], BUFFER_LOCK_SHARE);
+	if (!BufferIsValid(buf))
+		return false;
+	page = BufferGetPage(buf);
+	same = snii_storage_page_is(page, SNII_PAGE_BUFFER, id) &&
+		(snii_storage_opaque(page)->flags & SNII_BUFFER_FULL) == 0 &&
+		data_bytes(page) == mark->upto[last];
+	UnlockReleaseBuffer(buf);
+	return same;
 }
 
 /*
@@ -696,6 +739,71 @@ load_large(SniiBufferReader *r, const SniiRecordHeader *header, uint32 rest,
 	}
 }
 
+/*
+ * Note in the mark that data page i, which is loaded, was read up to r->at.
+ */
+static inline void
+move_mark(SniiBufferReader *r, uint32 i)
+{
+	if (r->mark == NULL)
+		return;
+	if (r->at >= r->end &&
+		(snii_storage_opaque((Page) r->page)->flags & SNII_BUFFER_FULL) != 0)
+		r->mark->upto[i] = SNII_MARK_CLOSED;
+	else
+		r->mark->upto[i] = (uint16) r->at;
+}
+
+/* All pages were read: is the mark complete? */
+static void
+end_mark(SniiBufferReader *r)
+{
+	bool		complete = r->list->sealed;
+
+	if (r->mark == NULL)
+		return;
+	for (uint32 i = 0; i < r->list->used && complete; i++)
+		complete = r->mark->upto[i] == SNII_MARK_CLOSED;
+	r->mark->complete = complete;
+}
+
+/*
+ * Go to the next page that has records to be read; false at the end.
+ */
+static bool
+next_page(SniiBufferReader *r)
+{
+	while (r->at >= r->end)
+	{
+		uint32		i = r->next_page;
+
+		if (i >= r->list->used)
+		{
+			end_mark(r);
+			return false;
+		}
+		r->next_page++;
+		r->at = r->end = 0;
+		if ((r->mark != NULL && r->mark->upto[i] == SNII_MARK_CLOSED) ||
+			!load_page(r, i))
+			continue;
+		/* Else its beginning was not written. */
+		if ((snii_storage_opaque((Page) r->page)->flags &
+			 SNII_BUFFER_CONT) == 0)
+		{
+			r->end = data_bytes((Page) r->page);
+			if (r->mark != NULL)
+				r->at = r->mark->upto[i];
+			if (r->at > r->end)
+				snii_storage_corrupted(r->index,
+									   snii_storage_stretch_block(r->list, i),
+									   "buffer page has lost records");
+		}
+		move_mark(r, i);
+	}
+	return true;
+}
+
 bool
 snii_storage_buffer_next(SniiBufferReader *r, ItemPointer tid,
 						 const uint8 **data, size_t *len, bool *dead)
@@ -704,17 +812,10 @@ snii_storage_buffer_next(SniiBufferReader *r, ItemPointer tid,
 	const char *body;
 	uint32		rest;
 
-	while (r->at >= r->end)
-	{
-		if (r->next_page >= r->list->used)
-			return false;
-		r->at = r->end = 0;
-		if (!load_page(r, r->next_page++))
-			continue;
-		if (snii_storage_opaque((Page) r->page)->flags & SNII_BUFFER_CONT)
-			continue;			/* its beginning was never written */
-		r->end = data_bytes((Page) r->page);
-	}
+	if (r->at >= r->end && !next_page(r))
+		return false;
+	r->place.page = (uint16) (r->next_page - 1);
+	r->place.offset = (uint16) r->at;
 
 	if (r->end - r->at < sizeof(header))
 		snii_storage_corrupted(r->index,
@@ -734,6 +835,7 @@ snii_storage_buffer_next(SniiBufferReader *r, ItemPointer tid,
 	*data = (const uint8 *) body;
 	*len = header.len;
 	r->at += header.len;
+	move_mark(r, r->place.page);
 
 	rest = buffer_of((Page) r->page)->rest;
 	if ((snii_storage_opaque((Page) r->page)->flags & SNII_BUFFER_FIRST) &&
@@ -745,6 +847,38 @@ snii_storage_buffer_next(SniiBufferReader *r, ItemPointer tid,
 		r->at = r->end = 0;
 	}
 	return true;
+}
+
+SniiBufferPlace
+snii_storage_buffer_place(const SniiBufferReader *r)
+{
+	return r->place;
+}
+
+int
+snii_storage_buffer_live(Relation index, uint64 id, BlockNumber blk,
+						 const SniiBufferPlace *places, int n,
+						 ItemPointerData *tids)
+{
+	Buffer		buf = snii_storage_read_page(index, blk, BUFFER_LOCK_SHARE,
+											 SNII_PAGE_BUFFER, id);
+	Page		page = BufferGetPage(buf);
+	uint32		end = data_bytes(page);
+	int			live = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		SniiRecordHeader header;
+
+		if (places[i].offset + sizeof(header) > end)
+			snii_storage_corrupted(index, blk, "buffer page has lost records");
+		memcpy(&header, buffer_of(page)->data + places[i].offset,
+			   sizeof(header));
+		if ((header.flags & SNII_RECORD_DEAD) == 0)
+			tids[live++] = header.tid;
+	}
+	UnlockReleaseBuffer(buf);
+	return live;
 }
 
 void

@@ -71,6 +71,28 @@ extern bool snii_storage_stretch_quiet(Relation index,
 typedef struct SniiBufferReader SniiBufferReader;
 
 /*
+ * How far a stretch was read, page by page, so that a later reader goes on
+ * there: on the page that takes appends, on new ones, and on those that had
+ * been handed out and were not written.  Nothing was read if it is all zero.
+ */
+typedef struct SniiBufferMark
+{
+	bool		complete;		/* no record will come any more */
+	uint32		npages;			/* whose block is known */
+	BlockNumber blocks[SNII_STRETCH_PAGES];
+	uint16		upto[SNII_STRETCH_PAGES];	/* next record; SNII_MARK_CLOSED */
+} SniiBufferMark;
+
+#define SNII_MARK_CLOSED	PG_UINT16_MAX	/* no record will come here */
+
+/* Where a record, or its first part, is in its stretch. */
+typedef struct SniiBufferPlace
+{
+	uint16		page;			/* data page, from 0 */
+	uint16		offset;			/* of its header in the page's data */
+} SniiBufferPlace;
+
+/*
  * Read the records of a stretch, in order.  The caller keeps the stretch from
  * being recycled.  Allocates in the current memory context.
  */
@@ -78,13 +100,38 @@ extern SniiBufferReader *snii_storage_buffer_open(Relation index,
 												  const SniiDirEntry *entry);
 
 /*
+ * Read the records that a mark does not cover.  The mark moves on with each
+ * record returned; it must live as long as the reader.
+ */
+extern SniiBufferReader *snii_storage_buffer_resume(Relation index,
+													const SniiDirEntry *entry,
+													SniiBufferMark *mark);
+
+/*
+ * Is there surely no record that the mark does not cover?  Reads one page at
+ * most.
+ */
+extern bool snii_storage_buffer_unchanged(Relation index, uint64 id,
+										  const SniiBufferMark *mark);
+
+/*
  * Next record, dead ones included; false at the end.  data is valid until the
- * next call.
+ * next call.  place() tells where the last one returned is.
  */
 extern bool snii_storage_buffer_next(SniiBufferReader *r, ItemPointer tid,
 									 const uint8 **data, size_t *len,
 									 bool *dead);
+extern SniiBufferPlace snii_storage_buffer_place(const SniiBufferReader *r);
 extern void snii_storage_buffer_close(SniiBufferReader *r);
+
+/*
+ * The TIDs of those of n records of one page of a stretch that are not marked
+ * dead; returns their number.  The records were read before.
+ */
+extern int	snii_storage_buffer_live(Relation index, uint64 id,
+									 BlockNumber blk,
+									 const SniiBufferPlace *places, int n,
+									 ItemPointerData *tids);
 
 /* ---------------- VACUUM ---------------- */
 
