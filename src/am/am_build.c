@@ -199,6 +199,7 @@ insert_state(Relation index, IndexInfo *info)
 	if (state == NULL)
 	{
 		state = MemoryContextAllocZero(info->ii_Context, sizeof(InsertState));
+		snii_storage_check_writable(index);
 		state->ncolumns = snii_am_analyzers(index, state->analyzers);
 		state->context = AllocSetContextCreate(info->ii_Context,
 											   "snii insert",

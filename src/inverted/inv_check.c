@@ -605,7 +605,7 @@ snii_inv_kind_check_record(Relation index, const SniiRecord *record)
 	sink.begin_column = record_column;
 	sink.token = record_token;
 	snii_storage_meta_read(index, &meta);
-	if (!ItemPointerIsValid(&rc.tid) ||
+	if (!snii_storage_tid_is_valid(&rc.tid) ||
 		!snii_inv_record_decode(record->data, record->data + record->len,
 								meta.ncolumns, &sink))
 		record_corrupted(&rc);

@@ -147,13 +147,12 @@ snii_inv_tid(SniiInvSegment *seg, uint32 doc, ItemPointer tid)
 	}
 	else
 		pick_tid(seg, group, i, &block, &offset);
-	if (block == InvalidBlockNumber || offset == InvalidOffsetNumber ||
-		offset > PG_UINT16_MAX)
+	ItemPointerSet(tid, block, (OffsetNumber) offset);
+	if (offset > PG_UINT16_MAX || !snii_storage_tid_is_valid(tid))
 		snii_storage_corrupted(seg->index,
 							   snii_inv_reader_block(&group->reader),
 							   "document %u has the impossible TID (%u,%u)",
 							   doc, block, offset);
-	ItemPointerSet(tid, block, (OffsetNumber) offset);
 }
 
 /* Are the documents from i on so dense that their group is to be decoded? */

@@ -33,6 +33,7 @@
 #include "inverted/inv_key.h"
 #include "inverted/inv_merge.h"
 #include "inverted/inv_writer.h"
+#include "storage/storage_page.h"
 
 /* Terms after which the memory of their cursors is given back. */
 #define TERMS_PER_RESET		1024
@@ -265,7 +266,7 @@ add_terms(Merge *m)
 
 /* Open the inputs; all must be of the same index. */
 static void
-open_sources(Merge *m, SniiMergeInput *inputs)
+open_sources(Merge *m, Relation index, SniiMergeInput *inputs)
 {
 	m->sources = palloc0(m->nsources * sizeof(Source));
 	for (int i = 0; i < m->nsources; i++)
@@ -289,7 +290,8 @@ open_sources(Merge *m, SniiMergeInput *inputs)
 		{
 			if (head->ncolumns != first->ncolumns ||
 				head->columns[c].analyzer != first->columns[c].analyzer)
-				elog(ERROR, "segments to merge have different columns");
+				snii_storage_corrupted(index, InvalidBlockNumber,
+									   "segments to merge have different columns");
 		}
 	}
 }
@@ -332,7 +334,7 @@ snii_inv_kind_merge(Relation index, SniiObjectWriter *w,
 	m.nsources = ninputs;
 	m.cursors = AllocSetContextCreate(context, "snii cursors of a merge",
 									  ALLOCSET_DEFAULT_SIZES);
-	open_sources(&m, inputs);
+	open_sources(&m, index, inputs);
 	begin_output(&m, index, w);
 	for (int i = 0; i < ninputs; i++)
 		add_documents(&m, &m.sources[i],

@@ -57,7 +57,7 @@ walk_sink(void *arg, uint64 first_ordinal, const ItemPointerData *tids, int n)
 	{
 		uint64		ordinal = first_ordinal + i;
 
-		if (!ItemPointerIsValid(&tids[i]))
+		if (!snii_storage_tid_is_valid(&tids[i]))
 			snii_storage_corrupted(walk->index, InvalidBlockNumber,
 								   "document %llu has an invalid TID",
 								   (unsigned long long) ordinal);

@@ -27,12 +27,33 @@
  * taken and not yet written.  More than these is not made up for, lest a
  * damaged number fills the disk.
  */
-#define MAX_LOST_BLOCKS		32768
+#define MAX_LOST_BLOCKS		SNII_LOST_PAGES_MAX
 
 /* ----------------------------------------------------------------
  *		Taking pages, inside a record being built
  * ----------------------------------------------------------------
  */
+
+/*
+ * Does an extent of the free list's head lie among the blocks in use, beside
+ * the fixed blocks and that page itself?
+ */
+static void
+verify_free_extent(Relation index, const SniiMetaPage *meta,
+				   const SniiExtent *extent)
+{
+	uint32		len = SniiExtentLen(extent);
+
+	if (len == 0 || extent->start < SNII_FIRST_FREE_BLOCK ||
+		extent->start >= meta->nblocks ||
+		len > meta->nblocks - extent->start ||
+		meta->free_head - extent->start < len)
+		snii_storage_corrupted(index, meta->free_head,
+							   "free list names blocks %u to %llu of %u",
+							   extent->start,
+							   (unsigned long long) extent->start + len,
+							   meta->nblocks);
+}
 
 /*
  * Choose up to "want" pages from the free list or the end of the file.  On
@@ -102,13 +123,7 @@ snii_storage_take(Relation index, GenericXLogState *state, SniiMetaPage *meta,
 			best = i;
 	}
 	len = Min(want, SniiExtentLen(&list->extents[best]));
-	if (len == 0 || list->extents[best].start >= meta->nblocks ||
-		SniiExtentLen(&list->extents[best]) >
-		meta->nblocks - list->extents[best].start)
-		snii_storage_corrupted(index, meta->free_head,
-							   "free extent of %u blocks at %u does not fit into %u blocks",
-							   SniiExtentLen(&list->extents[best]),
-							   list->extents[best].start, meta->nblocks);
+	verify_free_extent(index, meta, &list->extents[best]);
 	result.start = list->extents[best].start +
 		SniiExtentLen(&list->extents[best]) - len;
 	if (result.start + len > physical)
@@ -297,8 +312,7 @@ add_list_page(Relation index, Buffer meta_buf, int slot, BlockNumber physical)
 		GenericXLogAbort(state);
 		return false;
 	}
-	new_buf = ReadBufferExtended(index, MAIN_FORKNUM, extent.start,
-								 RBM_ZERO_AND_CLEANUP_LOCK, NULL);
+	new_buf = snii_storage_fresh_page(index, extent.start);
 	snii_storage_list_init(GenericXLogRegisterBuffer(state, new_buf,
 													 GENERIC_XLOG_FULL_IMAGE),
 						   0, InvalidBlockNumber);

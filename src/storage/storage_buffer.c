@@ -152,7 +152,7 @@ append_fast(Relation index, const SniiTail *tail, const ItemPointerData *tid,
 	if (tail->id == 0)
 		return false;
 	buf = ReadBuffer(index, tail->page);
-	LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
+	snii_storage_lock_page(index, buf, BUFFER_LOCK_EXCLUSIVE);
 	if (!snii_storage_page_is(BufferGetPage(buf), SNII_PAGE_BUFFER,
 							  tail->id) ||
 		!has_room(BufferGetPage(buf), len))
@@ -196,7 +196,7 @@ lock_open_stretch(Relation index, int lane, int limit, SniiTail *tail)
 								   "lane %d begins at block %u, beyond the end",
 								   lane, blk);
 		buf = ReadBuffer(index, blk);
-		LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
+		snii_storage_lock_page(index, buf, BUFFER_LOCK_EXCLUSIVE);
 		page = BufferGetPage(buf);
 		if (snii_storage_page_is(page, SNII_PAGE_LIST, SNII_ANY_OWNER) &&
 			snii_storage_opaque(page)->owner != 0 &&
@@ -238,8 +238,7 @@ hand_out(Relation index, Buffer header, uint64 id, uint32 n, bool begin)
 															 old->used - 1),
 								  BUFFER_LOCK_EXCLUSIVE);
 	if (begin)
-		next_buf = ReadBufferExtended(index, MAIN_FORKNUM, next,
-									  RBM_ZERO_AND_CLEANUP_LOCK, NULL);
+		next_buf = snii_storage_fresh_page(index, next);
 	state = GenericXLogStart(index);
 	snii_storage_list(GenericXLogRegisterBuffer(state, header, 0))->used += n;
 	if (BufferIsValid(prev_buf) &&
@@ -386,8 +385,7 @@ write_large(Relation index, uint64 id, const BlockNumber *blocks, int n,
 
 	for (int i = n - 1; i >= 0; i--)
 	{
-		Buffer		buf = ReadBufferExtended(index, MAIN_FORKNUM, blocks[i],
-											 RBM_ZERO_AND_CLEANUP_LOCK, NULL);
+		Buffer		buf = snii_storage_fresh_page(index, blocks[i]);
 		GenericXLogState *state = GenericXLogStart(index);
 		Page		page = GenericXLogRegisterBuffer(state, buf,
 													 GENERIC_XLOG_FULL_IMAGE);
@@ -824,7 +822,8 @@ snii_storage_buffer_next(SniiBufferReader *r, ItemPointer tid,
 							   "buffer page ends within a record header");
 	memcpy(&header, buffer_of((Page) r->page)->data + r->at, sizeof(header));
 	r->at += sizeof(header);
-	if (header.len > r->end - r->at || !ItemPointerIsValid(&header.tid))
+	if (header.len > r->end - r->at ||
+		!snii_storage_tid_is_valid(&header.tid))
 		snii_storage_corrupted(r->index,
 							   snii_storage_stretch_block(r->list,
 														  r->next_page - 1),
@@ -916,7 +915,8 @@ vacuum_page(Relation index, Buffer buf, IndexBulkDeleteCallback callback,
 			snii_storage_corrupted(index, BufferGetBlockNumber(buf),
 								   "buffer page ends within a record header");
 		memcpy(&header, buffer_of(page)->data + at, sizeof(header));
-		if (header.len > end - at - sizeof(header))
+		if (header.len > end - at - sizeof(header) ||
+			!snii_storage_tid_is_valid(&header.tid))
 			snii_storage_corrupted(index, BufferGetBlockNumber(buf),
 								   "buffer page has a damaged record");
 		if ((header.flags & SNII_RECORD_DEAD) == 0)

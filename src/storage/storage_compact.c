@@ -215,8 +215,7 @@ static void
 write_list_page(Relation index, BlockNumber blk, BlockNumber next,
 				const SniiExtent *extents, uint32 n)
 {
-	Buffer		buf = ReadBufferExtended(index, MAIN_FORKNUM, blk,
-										 RBM_ZERO_AND_CLEANUP_LOCK, NULL);
+	Buffer		buf = snii_storage_fresh_page(index, blk);
 	GenericXLogState *state = GenericXLogStart(index);
 	Page		page = GenericXLogRegisterBuffer(state, buf,
 												 GENERIC_XLOG_FULL_IMAGE);

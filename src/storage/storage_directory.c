@@ -50,6 +50,29 @@ dir_lock(Relation index, int lockmode)
 	return buf;
 }
 
+/*
+ * Memory is allocated by what the entries say, so it must be possible: a
+ * segment has a bit for each document in its pages, which are in the file.
+ */
+static void
+verify_entries(Relation index, const SniiDirCopy *copy)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocks(index);
+
+	for (int i = 0; i < copy->nentries; i++)
+	{
+		const SniiDirEntry *entry = &copy->entries[i];
+
+		if (entry->kind == SNII_ENTRY_SEGMENT &&
+			(entry->npages > nblocks ||
+			 entry->ndocs > (uint64) entry->npages * SNII_PAGE_PAYLOAD * 8))
+			snii_storage_corrupted(index, SNII_DIR_BLOCK,
+								   "segment claims %llu documents in %u pages",
+								   (unsigned long long) entry->ndocs,
+								   entry->npages);
+	}
+}
+
 void
 snii_storage_dir_read(Relation index, SniiDirCopy *copy, Buffer *barrier)
 {
@@ -66,6 +89,7 @@ snii_storage_dir_read(Relation index, SniiDirCopy *copy, Buffer *barrier)
 										  BUFFER_LOCK_UNLOCK,
 										  SNII_PAGE_BARRIER, 0);
 	UnlockReleaseBuffer(buf);
+	verify_entries(index, copy);
 }
 
 /* Does nobody pin a barrier page? */

@@ -134,6 +134,15 @@ snii_storage_meta_lock(Relation index, int lockmode)
 }
 
 void
+snii_storage_check_writable(Relation index)
+{
+	Buffer		buf = snii_storage_meta_lock(index, BUFFER_LOCK_SHARE);
+
+	check_versions(index, snii_storage_meta(BufferGetPage(buf)), true);
+	UnlockReleaseBuffer(buf);
+}
+
+void
 snii_storage_meta_read(Relation index, SniiMetaPage *meta)
 {
 	Buffer		buf = snii_storage_meta_lock(index, BUFFER_LOCK_SHARE);

@@ -34,6 +34,11 @@ extern void snii_storage_create(Relation index, ForkNumber fork,
 extern void snii_storage_meta_read(Relation index, SniiMetaPage *meta);
 
 /*
+ * Raises when the index has features that this library cannot maintain.
+ */
+extern void snii_storage_check_writable(Relation index);
+
+/*
  * Meta page locked as asked for and checked; for the other files of this
  * folder.  With BUFFER_LOCK_EXCLUSIVE, write features are checked too.
  */

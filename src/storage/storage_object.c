@@ -93,8 +93,7 @@ write_batch(Relation index, const BlockNumber *blocks,
 	if (snii_storage_interrupt_hook != NULL)
 		snii_storage_interrupt_hook();
 	for (int i = 0; i < n; i++)
-		bufs[i] = ReadBufferExtended(index, MAIN_FORKNUM, blocks[i],
-									 RBM_ZERO_AND_CLEANUP_LOCK, NULL);
+		bufs[i] = snii_storage_fresh_page(index, blocks[i]);
 	if (wal)
 		XLogEnsureRecordSpace(n, 0);
 
@@ -571,7 +570,7 @@ marks_lock(const SniiObject *object, uint64 byte, int lockmode, uint32 *used)
 								   (uint32) (byte / SNII_PAGE_PAYLOAD));
 	Buffer		buf = ReadBuffer(object->index, blk);
 
-	LockBuffer(buf, lockmode);
+	snii_storage_lock_page(object->index, buf, lockmode);
 	check_data_page(object, BufferGetPage(buf), blk, SNII_STREAM_MARKS);
 	*used = snii_storage_page_used(BufferGetPage(buf));
 	return buf;
@@ -596,6 +595,12 @@ snii_storage_marks_load(const SniiObject *object, uint64 ndocs, uint8 *bits)
 		byte += n;
 		CHECK_FOR_INTERRUPTS();
 	}
+	/* Whoever counts bits relies on it. */
+	if (ndocs % 8 != 0 && (bits[len - 1] >> (ndocs % 8)) != 0)
+		snii_storage_corrupted(object->index,
+							   stream_block(object, SNII_STREAM_MARKS,
+											(uint32) ((len - 1) / SNII_PAGE_PAYLOAD)),
+							   "delete mark beyond the last document");
 }
 
 void

@@ -74,6 +74,20 @@ snii_storage_lock_page(Relation index, Buffer buf, int lockmode)
 }
 
 Buffer
+snii_storage_fresh_page(Relation index, BlockNumber blk)
+{
+	if (blk < SNII_FIRST_FREE_BLOCK || !BlockNumberIsValid(blk))
+		snii_storage_corrupted(index, blk,
+							   "reference to a block that is no free page");
+	if (blk >= SNII_LOST_PAGES_MAX &&
+		blk - SNII_LOST_PAGES_MAX >= RelationGetNumberOfBlocks(index))
+		snii_storage_corrupted(index, blk,
+							   "reference to a block far beyond the end of the file");
+	return ReadBufferExtended(index, MAIN_FORKNUM, blk,
+							  RBM_ZERO_AND_CLEANUP_LOCK, NULL);
+}
+
+Buffer
 snii_storage_read_page(Relation index, BlockNumber blk, int lockmode,
 					   SniiPageKind kind, uint64 owner)
 {

@@ -11,6 +11,14 @@
 #include "compat.h"
 #include "storage/storage_format.h"
 
+#include "access/htup_details.h"
+
+/*
+ * The file may be shorter than the meta page says: a crash loses pages that
+ * were reserved and never written.  Not by more than this.
+ */
+#define SNII_LOST_PAGES_MAX		((BlockNumber) 32768)
+
 #define SNII_ANY_OWNER			PG_UINT64_MAX
 
 static inline SniiPageOpaque *
@@ -31,6 +39,15 @@ snii_storage_page_set_used(Page page, uint32 used)
 {
 	((PageHeader) page)->pd_lower =
 		(LocationIndex) (MAXALIGN(SizeOfPageHeaderData) + used);
+}
+
+/* Can a TID that was read be that of a row?  Core asserts that it can. */
+static inline bool
+snii_storage_tid_is_valid(const ItemPointerData *tid)
+{
+	return BlockNumberIsValid(ItemPointerGetBlockNumberNoCheck(tid)) &&
+		ItemPointerGetOffsetNumberNoCheck(tid) >= FirstOffsetNumber &&
+		ItemPointerGetOffsetNumberNoCheck(tid) <= MaxHeapTuplesPerPage;
 }
 
 /* Begin an empty page; the payload is zeroed. */
@@ -54,6 +71,13 @@ extern Buffer snii_storage_read_page(Relation index, BlockNumber blk,
  * locked it already, as references that were damaged may make it try.
  */
 extern void snii_storage_lock_page(Relation index, Buffer buf, int lockmode);
+
+/*
+ * Pin and lock, for cleanup, a zeroed page that is to be written anew.  A
+ * block that cannot be meant (one of the fixed blocks, or far beyond the end
+ * of the file) raises ERRCODE_INDEX_CORRUPTED.
+ */
+extern Buffer snii_storage_fresh_page(Relation index, BlockNumber blk);
 
 /*
  * The one way to report damaged bytes: ERRCODE_INDEX_CORRUPTED with the index, the

@@ -403,8 +403,7 @@ try_make_room(Relation index)
 
 	if (done)
 	{
-		Buffer		buf = ReadBufferExtended(index, MAIN_FORKNUM, extent.start,
-											 RBM_ZERO_AND_CLEANUP_LOCK, NULL);
+		Buffer		buf = snii_storage_fresh_page(index, extent.start);
 		Page		page = GenericXLogRegisterBuffer(state, buf,
 													 GENERIC_XLOG_FULL_IMAGE);
 

@@ -63,8 +63,7 @@ begin_locked(Relation index, int lane, Buffer dir_buf, Buffer meta_buf,
 							   dir->nentries * sizeof(SniiDirEntry));
 	meta->lanes[lane] = extent.start;
 
-	buf = ReadBufferExtended(index, MAIN_FORKNUM, extent.start,
-							 RBM_ZERO_AND_CLEANUP_LOCK, NULL);
+	buf = snii_storage_fresh_page(index, extent.start);
 	page = GenericXLogRegisterBuffer(state, buf, GENERIC_XLOG_FULL_IMAGE);
 	snii_storage_list_init(page, entry->id, InvalidBlockNumber);
 	snii_storage_list(page)->lane = (uint32) lane;
