@@ -20,6 +20,9 @@ OBJS = $(SNII_SOURCES:.c=.o)
 PG_CPPFLAGS = -I$(srcdir)/src
 PG_CFLAGS = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare \
 	-Wno-missing-field-initializers -Wvla -Wwrite-strings
+ifdef SNII_NO_MEM_ACCOUNTING
+PG_CFLAGS += -DSNII_NO_MEM_ACCOUNTING
+endif
 ifdef WERROR
 PG_CFLAGS += -Werror
 endif

@@ -471,3 +471,30 @@ CREATE FUNCTION @extschema@.snii_stats(index regclass,
 	END;
 COMMENT ON FUNCTION @extschema@.snii_stats(regclass) IS
 	'what an index is made of, what was done to it and what is to be done';
+
+CREATE FUNCTION @extschema@.snii_memory(OUT pid integer, OUT datid oid,
+	OUT index oid, OUT used bigint, OUT arena bigint, OUT published bigint,
+	OUT held_back bigint, OUT spills bigint, OUT forced_spills bigint,
+	OUT flagged boolean) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'snii_memory'
+	LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION @extschema@.snii_memory() IS
+	'memory of index builds, flushes and merges, and its sum';
+
+CREATE VIEW @extschema@.snii_memory AS
+	SELECT * FROM @extschema@.snii_memory();
+COMMENT ON VIEW @extschema@.snii_memory IS
+	'memory of index builds, flushes and merges, and its sum';
+GRANT SELECT ON @extschema@.snii_memory TO PUBLIC;
+
+CREATE FUNCTION @extschema@.snii_last_build(OUT index oid,
+	OUT workers_planned integer, OUT workers_launched integer,
+	OUT documents bigint, OUT tokens bigint, OUT runs integer,
+	OUT forced_spills integer, OUT spilled_bytes bigint,
+	OUT buffer_peak bigint, OUT memory_peak bigint,
+	OUT reporter_calls bigint, OUT limiter_calls bigint,
+	OUT shared_writes bigint) RETURNS record
+	AS 'MODULE_PATHNAME', 'snii_last_build'
+	LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION @extschema@.snii_last_build() IS
+	'what the last index build of this session did';

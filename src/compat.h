@@ -47,6 +47,13 @@
 #define SNII_NORETURN_POST	pg_attribute_noreturn()
 #endif
 
+/* What a check hook hands to guc.c, which frees it. */
+#if PG_VERSION_NUM >= 160000
+#define SniiGucMalloc(size)	guc_malloc(LOG, size)
+#else
+#define SniiGucMalloc(size)	malloc(size)
+#endif
+
 /* 15 has no I/O-aligned block type; alignment matters from 16 on only. */
 #if PG_VERSION_NUM < 160000
 typedef PGAlignedBlock SniiPageImage;

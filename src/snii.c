@@ -15,13 +15,42 @@
 #include "inverted/inv_kind.h"
 #include "lsm/lsm_maintain.h"
 #include "lsm/lsm_worker.h"
+#include "memory/mem_reporter.h"
+#include "memory/mem_shared.h"
 
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "utils/guc.h"
 
 PG_MODULE_MAGIC;
 
 void		_PG_init(void);
+
+static void
+define_memory_settings(void)
+{
+	DefineCustomIntVariable("snii.memory_step",
+							"Memory that an index writer may use or free before others are told.",
+							"0 tells them of every change.",
+							&snii_mem_step_kb, 1024, 0, 64 * 1024,
+							PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
+	DefineCustomStringVariable("snii.build_memory_limit",
+							   "Memory of all index builds together from which on the largest are asked to spill.",
+							   "An amount, or a share of the machine's memory; at least four times what a build may use; 0 is no limit.",
+							   &snii_mem_build_limit_text, "25%",
+							   PGC_SIGHUP, 0, snii_mem_check_build_limit,
+							   snii_mem_assign_build_limit, NULL);
+	DefineCustomIntVariable("snii.forced_spill_min_arena",
+							"Size of the postings in memory below which no build is asked to spill.",
+							NULL, &snii_mem_forced_spill_min_arena_kb,
+							64 * 1024, 64, MAX_KILOBYTES, PGC_SIGHUP,
+							GUC_UNIT_KB, NULL, NULL, NULL);
+	DefineCustomIntVariable("snii.merge_workspace",
+							"Memory for merging the runs of an index build.",
+							NULL, &snii_mem_merge_workspace_kb, 32 * 1024,
+							2048, MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB,
+							NULL, NULL, NULL);
+}
 
 void
 _PG_init(void)
@@ -45,8 +74,11 @@ _PG_init(void)
 							 "Cost delay of background workers that are not in a hurry, as vacuum_cost_delay.",
 							 NULL, &snii_lsm_cost_delay, 2, 0, 100,
 							 PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
+	define_memory_settings();
 	MarkGUCPrefixReserved("snii");
 
+	if (process_shared_preload_libraries_in_progress)
+		snii_mem_shared_init();
 	snii_am_options_init();
 	snii_inv_kind_register();
 }

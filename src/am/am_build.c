@@ -21,8 +21,10 @@
 #include "storage/storage_alloc.h"
 #include "storage/storage_meta.h"
 
+#include "access/detoast.h"
 #include "access/parallel.h"
 #include "access/tableam.h"
+#include "catalog/pg_type.h"
 #include "commands/progress.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -73,6 +75,9 @@ build_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 			snii_inv_builder_null(state->builder, i);
 			continue;
 		}
+		if (index->rd_opcintype[i] != NAMEOID)
+			snii_inv_builder_value(state->builder,
+								   toast_raw_datum_size(values[i]));
 		snii_query_datum_text(index->rd_opcintype[i], values[i], &text, &len);
 		snii_inv_builder_text(state->builder, i, text, len);
 	}
@@ -90,7 +95,7 @@ build_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 void
 snii_am_build_share(Relation heap, Relation index, IndexInfo *info,
 					TableScanDesc scan, int slot, Size budget,
-					SniiAmShare *share)
+					const SniiMemPlace *place, SniiAmShare *share)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "snii build",
@@ -107,7 +112,8 @@ snii_am_build_share(Relation heap, Relation index, IndexInfo *info,
 	state.index = index;
 	state.ncolumns = meta.ncolumns;
 	state.builder = snii_inv_builder_begin(index, w, meta.ncolumns,
-										   meta.column_analyzer, budget);
+										   meta.column_analyzer, budget,
+										   place);
 	state.row_context = AllocSetContextCreate(context, "snii build row",
 											  ALLOCSET_DEFAULT_SIZES);
 
@@ -134,6 +140,14 @@ snii_am_build_share(Relation heap, Relation index, IndexInfo *info,
 	MemoryContextDelete(context);
 }
 
+static SniiAmLastBuild last_build = {0};
+
+const SniiAmLastBuild *
+snii_am_last_build(void)
+{
+	return &last_build;
+}
+
 /* Add what one participant did to the sum. */
 void
 snii_am_build_add(SniiAmShare *sum, const SniiAmShare *share)
@@ -145,6 +159,11 @@ snii_am_build_add(SniiAmShare *sum, const SniiAmShare *share)
 	sum->stats.nruns += share->stats.nruns;
 	sum->stats.spilled += share->stats.spilled;
 	sum->stats.peak += share->stats.peak;
+	sum->stats.nforced += share->stats.nforced;
+	sum->stats.mem.peak += share->stats.mem.peak;
+	sum->stats.mem.calls += share->stats.mem.calls;
+	sum->stats.mem.limiter_calls += share->stats.mem.limiter_calls;
+	sum->stats.mem.shared_writes += share->stats.mem.shared_writes;
 }
 
 IndexBuildResult *
@@ -152,16 +171,20 @@ snii_am_build(Relation heap, Relation index, IndexInfo *info)
 {
 	IndexBuildResult *result = palloc0(sizeof(IndexBuildResult));
 	SniiMetaSpec spec;
-	SniiAmShare sum = {0};
+	SniiAmShare sum;
 
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data",
 			 RelationGetRelationName(index));
 	snii_am_spec(index, &spec);
 	snii_storage_create(index, MAIN_FORKNUM, &spec);
-	if (!snii_am_parallel_build(heap, index, info, &sum))
+	memset(&last_build, 0, sizeof(last_build));
+	if (!snii_am_parallel_build(heap, index, info, &last_build))
 		snii_am_build_share(heap, index, info, NULL, SNII_SLOT_FLUSH,
-							(Size) maintenance_work_mem * 1024, &sum);
+							(Size) maintenance_work_mem * 1024, NULL,
+							&last_build.sum);
+	last_build.index = RelationGetRelid(index);
+	sum = last_build.sum;
 	if (sum.broken_hot_chain)
 		info->ii_BrokenHotChain = true;
 	result->heap_tuples = sum.heap_tuples;

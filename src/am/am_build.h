@@ -29,11 +29,23 @@ typedef struct SniiAmShare
 
 extern IndexBuildResult *snii_am_build(Relation heap, Relation index,
 									   IndexInfo *info);
+
+/* What the last build of this session did; workers 0: it was alone. */
+typedef struct SniiAmLastBuild
+{
+	Oid			index;			/* InvalidOid: there was none */
+	int			planned;		/* workers */
+	int			launched;
+	SniiAmShare sum;
+} SniiAmLastBuild;
+
+extern const SniiAmLastBuild *snii_am_last_build(void);
 extern void snii_am_buildempty(Relation index);
 extern char *snii_am_build_phase(int64 phase);
 extern void snii_am_build_share(Relation heap, Relation index,
 								IndexInfo *info, TableScanDesc scan, int slot,
-								Size budget, SniiAmShare *share);
+								Size budget, const SniiMemPlace *place,
+								SniiAmShare *share);
 extern void snii_am_build_add(SniiAmShare *sum, const SniiAmShare *share);
 extern bool snii_am_insert(Relation index, Datum *values, bool *isnull,
 						   ItemPointer tid, Relation heap,

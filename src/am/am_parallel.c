@@ -28,6 +28,7 @@
 
 #include "am/am_parallel.h"
 #include "compat.h"
+#include "memory/mem_shared.h"
 #include "storage/storage_alloc.h"
 
 #include "access/table.h"
@@ -47,6 +48,7 @@
 #define KEY_QUERY_TEXT		UINT64CONST(0x5E11000000000002)
 #define KEY_WAL_USAGE		UINT64CONST(0x5E11000000000003)
 #define KEY_BUFFER_USAGE	UINT64CONST(0x5E11000000000004)
+#define KEY_LIMITER			UINT64CONST(0x5E11000000000006)
 #define KEY_SCAN			UINT64CONST(0x5E11000000000005)
 
 /* Of a build, in its dynamic shared memory. */
@@ -68,6 +70,7 @@ typedef struct BuildLeader
 	Snapshot	snapshot;
 	WalUsage   *wal_usage;
 	BufferUsage *buffer_usage;
+	SniiMemPlace place;
 } BuildLeader;
 
 /* Workers to ask for; 0: build alone. */
@@ -91,7 +94,8 @@ estimate(ParallelContext *pcxt, Relation heap, Snapshot snapshot)
 	shm_toc_estimate_chunk(e, table_parallelscan_estimate(heap, snapshot));
 	shm_toc_estimate_chunk(e, mul_size(sizeof(WalUsage), pcxt->nworkers));
 	shm_toc_estimate_chunk(e, mul_size(sizeof(BufferUsage), pcxt->nworkers));
-	shm_toc_estimate_keys(e, 4);
+	shm_toc_estimate_chunk(e, snii_mem_limiter_size(pcxt->nworkers + 1));
+	shm_toc_estimate_keys(e, 5);
 	if (debug_query_string != NULL)
 	{
 		shm_toc_estimate_chunk(e, strlen(debug_query_string) + 1);
@@ -108,12 +112,27 @@ add_chunk(ParallelContext *pcxt, uint64 key, Size size)
 	return chunk;
 }
 
+/* The limiter of the server, or else that of the build. */
+static SniiMemPlace
+limiter_place(SniiMemLimiter *own, dsm_segment *seg)
+{
+	SniiMemPlace place = {snii_mem_shared_limiter(), NULL};
+
+	if (place.limiter == NULL)
+	{
+		place.limiter = own;
+		place.seg = seg;
+	}
+	return place;
+}
+
 /* Fill the shared memory that estimate() has asked for. */
 static void
 share(BuildLeader *leader, Relation heap, Relation index, bool concurrent)
 {
 	ParallelContext *pcxt = leader->pcxt;
 	int			n = pcxt->nworkers;
+	SniiMemLimiter *limiter;
 
 	leader->shared = add_chunk(pcxt, KEY_SHARED, sizeof(BuildShared));
 	memset(leader->shared, 0, sizeof(BuildShared));
@@ -130,6 +149,9 @@ share(BuildLeader *leader, Relation heap, Relation index, bool concurrent)
 								  mul_size(sizeof(WalUsage), n));
 	leader->buffer_usage = add_chunk(pcxt, KEY_BUFFER_USAGE,
 									 mul_size(sizeof(BufferUsage), n));
+	limiter = add_chunk(pcxt, KEY_LIMITER, snii_mem_limiter_size(n + 1));
+	snii_mem_limiter_init(limiter, n + 1);
+	leader->place = limiter_place(limiter, pcxt->seg);
 	if (debug_query_string != NULL)
 		strcpy(add_chunk(pcxt, KEY_QUERY_TEXT,
 						 strlen(debug_query_string) + 1),
@@ -181,7 +203,7 @@ participate(BuildLeader *leader, Relation heap, Relation index,
 	TableScanDesc scan = table_beginscan_parallel(heap, leader->scan);
 
 	snii_am_build_share(heap, index, info, scan, SNII_SLOT_FLUSH,
-						leader->shared->budget, sum);
+						leader->shared->budget, &leader->place, sum);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
 								 SNII_AM_PHASE_WAIT);
 	WaitForParallelWorkersToFinish(leader->pcxt);
@@ -195,19 +217,17 @@ participate(BuildLeader *leader, Relation heap, Relation index,
 
 bool
 snii_am_parallel_build(Relation heap, Relation index, IndexInfo *info,
-					   SniiAmShare *sum)
+					   SniiAmLastBuild *result)
 {
 	BuildLeader leader = {0};
 	int			nworkers = workers_wanted(heap, index, info);
 
+	result->planned = nworkers;
 	if (nworkers <= 0 ||
 		!enter(&leader, heap, index, info->ii_Concurrent, nworkers))
 		return false;
-	participate(&leader, heap, index, info, sum);
-	ereport(DEBUG1,
-			(errmsg_internal("snii index \"%s\" was built by %d workers of %d, and the leader",
-							 RelationGetRelationName(index),
-							 leader.pcxt->nworkers_launched, nworkers)));
+	participate(&leader, heap, index, info, &result->sum);
+	result->launched = leader.pcxt->nworkers_launched;
 	leave(&leader);
 	return true;
 }
@@ -222,6 +242,8 @@ snii_am_parallel_worker(dsm_segment *seg, shm_toc *toc)
 	Relation	heap;
 	Relation	index;
 	IndexInfo  *info;
+	SniiMemPlace place = limiter_place(shm_toc_lookup(toc, KEY_LIMITER,
+													  false), seg);
 	WalUsage   *wal_usage = shm_toc_lookup(toc, KEY_WAL_USAGE, false);
 	BufferUsage *buffer_usage = shm_toc_lookup(toc, KEY_BUFFER_USAGE, false);
 
@@ -242,7 +264,7 @@ snii_am_parallel_worker(dsm_segment *seg, shm_toc *toc)
 												 shm_toc_lookup(toc, KEY_SCAN,
 																false)),
 						SNII_SLOT_WORKER + ParallelWorkerNumber,
-						shared->budget,
+						shared->budget, &place,
 						&shared->shares[ParallelWorkerNumber]);
 	InstrEndParallelQuery(&buffer_usage[ParallelWorkerNumber],
 						  &wal_usage[ParallelWorkerNumber]);

@@ -9,19 +9,17 @@
  * from the buffer if it never spilled, else from the merged runs.  Either
  * way the segment is the same, byte for byte.
  *
- * All state is in the builder, so that a parallel build can have one in each
- * participant.  What a participant makes is its documents (TIDs, lengths,
- * NULLs) and its runs, with ordinals from 0; the leader concatenates the
- * documents of the participants, adds the number of documents before to the
- * base of each fragment (the only place where a run has an absolute ordinal)
- * and merges the runs of all as neighbours, in the order of the participants.
- * For that the spool's file becomes one of a shared file set, and the documents
- * one more file there.
+ * All state is in the builder: a parallel build has one in each participant
+ * (am_parallel.c).
  *
  * Budget: the term buffer gets the budget but for what a spill needs beside
- * it (SPILL_WORKSPACE, or a quarter of a small budget).  A merge happens after
- * the buffer is gone and has the budget to itself.  Outside of it are the
- * state of the segment writer (inv_writer.c) and one document's text.
+ * it (SPILL_WORKSPACE, or a quarter of a small budget).  It is written as a
+ * run when it is full, when it and the lengths of the documents are above the
+ * budget, or when the limiter asks for it; the last two at the end of a
+ * document and never below a floor, so that runs are large.  A merge happens
+ * after the buffer is gone and has snii.merge_workspace, or the budget if
+ * that is less.  Everything is counted in one reporter; outside of the budget,
+ * but counted, is one large document.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,13 +34,20 @@
 #include "inverted/inv_record.h"
 #include "inverted/inv_run.h"
 #include "inverted/inv_writer.h"
+#include "memory/mem_shared.h"
 #include "storage/storage_meta.h"
 #include "storage/storage_page.h"
 #include "text/text_analyzer.h"
 #include "text/text_term.h"
 
-/* Compressor (about 600 kB) and buffers of a spill. */
-#define SPILL_WORKSPACE		((Size) 1024 * 1024)
+/*
+ * Compressor (about 600 kB) and buffers of a spill, and the fixed part of the
+ * segment writer.
+ */
+#define SPILL_WORKSPACE		((Size) 4 * 1024 * 1024)
+
+/* Values that are counted while they are read. */
+#define VALUE_COUNTED		((Size) 1024 * 1024)
 
 /* Bytes of postings that are taken from the term buffer at a time. */
 #define PUMP_BYTES			(16 * 1024)
@@ -54,7 +59,9 @@ struct SniiInvBuilder
 	SniiInvWriter *writer;
 	SniiSpimi  *spimi;
 	SniiInvSpool *spool;		/* NULL: nothing was spilled */
+	SniiMemReporter *mem;
 	Size		budget;
+	Size		value;			/* bytes of the large value under way */
 	int			ncolumns;
 	const SniiAnalyzer *analyzers[SNII_MAX_COLUMNS];
 	SniiInvBuildStats stats;
@@ -67,16 +74,56 @@ struct SniiInvBuilder
 	bool		nulls[SNII_MAX_COLUMNS];
 };
 
+/* ---------------- memory ---------------- */
+
+/* SniiMemoryHook.grow */
+static void
+buffer_grows(void *arg, Size bytes)
+{
+	snii_mem_reserve(arg, bytes);
+}
+
+/* SniiMemoryHook.shrink */
+static void
+buffer_shrinks(void *arg, Size bytes)
+{
+	snii_mem_release(arg, bytes);
+}
+
+/* SniiMemoryHook.arena */
+static void
+arena_changes(void *arg, Size bytes)
+{
+	snii_mem_arena(arg, bytes);
+}
+
+/*
+ * A value of that many bytes is about to be read, for the column that comes
+ * next.  Large ones have a line of their own in the account, from here to the
+ * end of the document.
+ */
+void
+snii_inv_builder_value(SniiInvBuilder *b, Size bytes)
+{
+	if (bytes < VALUE_COUNTED)
+		return;
+	snii_mem_reserve(b->mem, bytes);
+	b->value += bytes;
+}
+
 /*
  * Begin a build of a segment into object w, in the current memory context.
- * analyzers has the id of each column's analyzer; budget is in bytes.
+ * analyzers has the id of each column's analyzer; budget is in bytes; place
+ * is where the limiter is (see snii_mem_reporter_begin()).
  */
 SniiInvBuilder *
 snii_inv_builder_begin(Relation index, SniiObjectWriter *w, int ncolumns,
-					   const uint8 *analyzers, Size budget)
+					   const uint8 *analyzers, Size budget,
+					   const SniiMemPlace *place)
 {
 	SniiInvBuilder *b = palloc0(sizeof(SniiInvBuilder));
 	Size		workspace = Min(budget / 4, SPILL_WORKSPACE);
+	SniiMemoryHook hook = {NULL, buffer_grows, buffer_shrinks, arena_changes};
 
 	b->index = index;
 	b->context = CurrentMemoryContext;
@@ -91,8 +138,12 @@ snii_inv_builder_begin(Relation index, SniiObjectWriter *w, int ncolumns,
 					 errmsg("index \"%s\" uses analyzer %d, which this version does not have",
 							RelationGetRelationName(index), analyzers[i])));
 	}
+	b->mem = snii_mem_reporter_begin(place, RelationGetRelid(index), budget);
+	hook.arg = b->mem;
 	b->writer = snii_inv_writer_begin(index, w, ncolumns, analyzers, 1);
-	b->spimi = snii_inv_spimi_create(budget - workspace, NULL);
+	snii_inv_writer_account(b->writer, b->mem);
+	b->spimi = snii_inv_spimi_create(budget - workspace,
+									 b->mem != NULL ? &hook : NULL);
 	return b;
 }
 
@@ -124,7 +175,7 @@ snii_inv_builder_begin_doc(SniiInvBuilder *b, const ItemPointerData *tid)
 
 /* Write the buffer as a run; the document under way goes on in the next. */
 static pg_noinline void
-spill(SniiInvBuilder *b)
+spill(SniiInvBuilder *b, bool forced)
 {
 	Size		used = snii_inv_spimi_used(b->spimi);
 
@@ -132,12 +183,17 @@ spill(SniiInvBuilder *b)
 	{
 		MemoryContext old = MemoryContextSwitchTo(b->context);
 
-		b->spool = snii_inv_spool_create(b->budget);
+		b->spool = snii_inv_spool_create(Min(b->budget,
+											 (Size) snii_mem_merge_workspace_kb *
+											 1024),
+										 b->mem);
 		MemoryContextSwitchTo(old);
 	}
 	b->stats.peak = Max(b->stats.peak, used);
 	b->stats.nruns++;
+	b->stats.nforced += forced;
 	snii_inv_spool_spill(b->spool, b->spimi);
+	snii_mem_spilled(b->mem, forced);
 	if (b->in_doc)
 		snii_inv_spimi_begin_doc(b->spimi, (uint32) b->stats.ndocs);
 }
@@ -148,7 +204,7 @@ add_term(SniiInvBuilder *b, int column, int kind, const char *bytes,
 {
 	snii_inv_spimi_token(b->spimi, column, kind, bytes, len, position);
 	if (unlikely(snii_inv_spimi_should_spill(b->spimi)))
-		spill(b);
+		spill(b, false);
 }
 
 /* SniiTokenSink */
@@ -227,6 +283,20 @@ snii_inv_builder_record(SniiInvBuilder *b, const SniiRecord *record)
 							   ItemPointerGetOffsetNumberNoCheck(&record->tid));
 }
 
+/*
+ * Are the buffer and what the writer keeps of the documents above the budget,
+ * and would a spill free a quarter of it?
+ */
+static inline bool
+over_budget(const SniiInvBuilder *b)
+{
+	Size		kept = snii_inv_writer_memory(b->writer);
+
+	return kept >= b->budget / 16 &&
+		snii_inv_spimi_used(b->spimi) + kept >= b->budget &&
+		snii_inv_spimi_arena(b->spimi) >= b->budget / 4;
+}
+
 void
 snii_inv_builder_end_doc(SniiInvBuilder *b)
 {
@@ -234,6 +304,15 @@ snii_inv_builder_end_doc(SniiInvBuilder *b)
 	snii_inv_writer_doc(b->writer, &b->tid, b->lengths, b->nulls);
 	b->in_doc = false;
 	b->stats.ndocs++;
+	if (unlikely(b->value > 0))
+	{
+		snii_mem_release(b->mem, b->value);
+		b->value = 0;
+	}
+	if (unlikely(snii_mem_spill_wanted(b->mem)))
+		spill(b, true);
+	else if (unlikely(over_budget(b)))
+		spill(b, false);
 }
 
 /* ---------------- terms ---------------- */
@@ -282,7 +361,11 @@ write_buffer(SniiInvBuilder *b)
 uint64
 snii_inv_builder_finish(SniiInvBuilder *b)
 {
+	uint64		ndocs;
+
 	Assert(!b->in_doc);
+	/* No spill can be asked for any more. */
+	snii_mem_arena(b->mem, 0);
 	if (b->spool == NULL)
 	{
 		write_buffer(b);
@@ -292,7 +375,7 @@ snii_inv_builder_finish(SniiInvBuilder *b)
 	else
 	{
 		if (snii_inv_spimi_tokens(b->spimi) > 0)
-			spill(b);
+			spill(b, false);
 		snii_inv_spimi_destroy(b->spimi);
 		b->stats.spilled = snii_inv_spool_bytes(b->spool);
 		snii_inv_spool_merge(b->spool, b->writer);
@@ -300,7 +383,10 @@ snii_inv_builder_finish(SniiInvBuilder *b)
 		b->spool = NULL;
 	}
 	b->spimi = NULL;
-	return snii_inv_writer_finish(b->writer);
+	ndocs = snii_inv_writer_finish(b->writer);
+	snii_mem_reporter_end(b->mem);
+	snii_mem_stats(b->mem, &b->stats.mem);
+	return ndocs;
 }
 
 /* What was done; complete after snii_inv_builder_finish(). */
@@ -326,7 +412,7 @@ snii_inv_kind_build(Relation index, SniiObjectWriter *w,
 
 	snii_storage_meta_read(index, &meta);
 	b = snii_inv_builder_begin(index, w, meta.ncolumns, meta.column_analyzer,
-							   (Size) maintenance_work_mem * 1024);
+							   (Size) maintenance_work_mem * 1024, NULL);
 	while (source->next(source, &record))
 	{
 		snii_inv_builder_begin_doc(b, &record.tid);

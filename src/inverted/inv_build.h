@@ -10,6 +10,7 @@
 
 #include "inverted/inv_spimi.h"
 #include "lsm/lsm_kind.h"
+#include "memory/mem_reporter.h"
 
 typedef struct SniiInvBuilder SniiInvBuilder;
 
@@ -20,14 +21,18 @@ typedef struct SniiInvBuildStats
 	uint64		ntokens;
 	int			nruns;			/* spills; 0: everything fit in memory */
 	uint64		spilled;		/* bytes in temporary files */
+	int			nforced;		/* spills that the limiter asked for */
 	Size		peak;			/* of the term buffer */
+	SniiMemStats mem;			/* of all that is counted */
 } SniiInvBuildStats;
 
 extern SniiInvBuilder *snii_inv_builder_begin(Relation index,
 											  SniiObjectWriter *w,
 											  int ncolumns,
 											  const uint8 *analyzers,
-											  Size budget);
+											  Size budget,
+											  const SniiMemPlace *place);
+extern void snii_inv_builder_value(SniiInvBuilder *b, Size bytes);
 extern void snii_inv_builder_begin_doc(SniiInvBuilder *b,
 									   const ItemPointerData *tid);
 extern void snii_inv_builder_text(SniiInvBuilder *b, int column,

@@ -48,6 +48,8 @@ struct SniiInvColumnWriter
 {
 	SniiObjectWriter *w;
 	MemoryContext context;
+	SniiMemReporter *mem;
+	Size		memory;			/* of all arrays that grow */
 	int			ncolumns;
 	uint64		ndocs;
 	uint32		blocks[SNII_INV_GROUP];
@@ -65,10 +67,14 @@ ensure(SniiInvColumnWriter *cw, GrowingBytes *g, Size size, bool zero)
 	if (size <= g->size)
 		return;
 	newsize = Max(g->size * 2, Max(size, 1024));
+	/* growing may need both, old and new */
+	snii_mem_reserve(cw->mem, newsize);
+	cw->memory += newsize - g->size;
 	if (g->data == NULL)
 		g->data = MemoryContextAllocHuge(cw->context, newsize);
 	else
 		g->data = repalloc_huge(g->data, newsize);
+	snii_mem_release(cw->mem, g->size);
 	if (zero)
 		memset(g->data + g->size, 0, newsize - g->size);
 	g->size = newsize;
@@ -86,6 +92,33 @@ snii_inv_column_writer_begin(SniiObjectWriter *w, int ncolumns)
 	cw->context = CurrentMemoryContext;
 	cw->ncolumns = ncolumns;
 	return cw;
+}
+
+static void
+drop(SniiInvColumnWriter *cw, GrowingBytes *g)
+{
+	if (g->data == NULL)
+		return;
+	pfree(g->data);
+	g->data = NULL;
+	snii_mem_release(cw->mem, g->size);
+	cw->memory -= g->size;
+	g->size = 0;
+}
+
+/* Count the arrays there; called before they have grown. */
+void
+snii_inv_column_writer_account(SniiInvColumnWriter *cw, SniiMemReporter *mem)
+{
+	Assert(cw->memory == 0);
+	cw->mem = mem;
+}
+
+/* Bytes of the arrays, by capacity. */
+Size
+snii_inv_column_writer_memory(const SniiInvColumnWriter *cw)
+{
+	return cw->memory;
 }
 
 /* Append an encoded group and its entry in the directory. */
@@ -183,7 +216,7 @@ snii_inv_column_writer_codes(const SniiInvColumnWriter *cw, int column)
 
 /*
  * Write what is pending, the directories and bitmaps; fill in the parts of
- * the head that tell of documents.
+ * the head that tell of documents.  All arrays are freed.
  */
 void
 snii_inv_column_writer_finish(SniiInvColumnWriter *cw, SniiInvHead *head)
@@ -214,5 +247,9 @@ snii_inv_column_writer_finish(SniiInvColumnWriter *cw, SniiInvHead *head)
 											 c->nulls.data,
 											 (cw->ndocs + 7) / 8);
 		}
+		drop(cw, &c->lengths.dir);
+		drop(cw, &c->codes);
+		drop(cw, &c->nulls);
 	}
+	drop(cw, &cw->offsets.dir);
 }

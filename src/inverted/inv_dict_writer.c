@@ -30,12 +30,14 @@
 #include "codec/codec_varint.h"
 #include "inverted/inv_dict_writer.h"
 #include "inverted/inv_key.h"
+#include "memory/mem_shared.h"
 
 /* Hashes that are kept before they go to the file (1 MiB). */
 #define HASHES_IN_MEMORY	(128 * 1024)
 
-/* Blocks of the filter that are made at a time (64 MiB). */
-#define PART_BLOCKS			((uint64) (2 * 1024 * 1024))
+/* Blocks of the filter that are made at a time. */
+#define PART_BLOCKS \
+	((uint64) snii_mem_merge_workspace_kb * 1024 / SNII_BLOOM_BLOCK_BYTES)
 
 /* Largest entry: lengths, key, fields, body. */
 #define ENTRY_MAX \
@@ -90,6 +92,7 @@ struct SniiInvDictWriter
 
 	/* filter */
 	bool		filter;
+	SniiMemReporter *mem;		/* or NULL */
 	uint64	   *hashes;
 	uint32		nhashes;
 	BufFile    *file;
@@ -108,6 +111,13 @@ snii_inv_dict_writer_begin(SniiObjectWriter *w, bool filter)
 	if (filter)
 		dw->hashes = palloc(HASHES_IN_MEMORY * sizeof(uint64));
 	return dw;
+}
+
+/* Count there what is allocated from now on. */
+void
+snii_inv_dict_writer_account(SniiInvDictWriter *dw, SniiMemReporter *mem)
+{
+	dw->mem = mem;
 }
 
 /* ---------------- inner nodes ---------------- */
@@ -427,9 +437,12 @@ static uint64
 write_filter(SniiInvDictWriter *dw, uint64 nblocks)
 {
 	uint64		partblocks = Min(nblocks, PART_BLOCKS);
-	uint8	   *part = palloc(partblocks * SNII_BLOOM_BLOCK_BYTES);
+	Size		bytes = partblocks * SNII_BLOOM_BLOCK_BYTES;
+	uint8	   *part;
 	uint64		offset = snii_storage_tell(dw->w, SNII_INV_STREAM_COLUMNS);
 
+	snii_mem_reserve(dw->mem, bytes);
+	part = palloc(bytes);
 	/* the array of hashes must be free for reading the file */
 	if (dw->file != NULL)
 	{
@@ -448,6 +461,7 @@ write_filter(SniiInvDictWriter *dw, uint64 nblocks)
 							n * SNII_BLOOM_BLOCK_BYTES);
 	}
 	pfree(part);
+	snii_mem_release(dw->mem, bytes);
 	if (dw->file != NULL)
 		BufFileClose(dw->file);
 	return offset;

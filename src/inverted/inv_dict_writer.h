@@ -9,6 +9,7 @@
 #define SNII_INV_DICT_WRITER_H
 
 #include "inverted/inv_format.h"
+#include "memory/mem_reporter.h"
 #include "storage/storage_object.h"
 
 typedef struct SniiInvDictWriter SniiInvDictWriter;
@@ -35,6 +36,8 @@ extern void snii_inv_dict_writer_key(SniiInvDictWriter *dw, int column,
 									 uint32 len);
 extern void snii_inv_dict_writer_entry(SniiInvDictWriter *dw,
 									   const SniiInvEntry *entry);
+extern void snii_inv_dict_writer_account(SniiInvDictWriter *dw,
+										 SniiMemReporter *mem);
 extern void snii_inv_dict_writer_finish(SniiInvDictWriter *dw,
 										SniiInvHead *head);
 

@@ -27,7 +27,11 @@
  *
  * Memory: a block and a key for each run of a group, one block of stored
  * bytes, two zstd contexts; the number of runs in a group follows from the
- * budget, with FAN_IN_MIN and FAN_IN_MAX as limits.
+ * workspace (snii.merge_workspace), with FAN_IN_MIN and FAN_IN_MAX as limits.
+ * However many runs there are, two files are open at a time.
+ *
+ * temp_file_limit holds for each process: participants of a parallel build
+ * have a file each.
  *
  * The tournament is a tree of losers (D. Knuth, The Art of Computer
  * Programming, vol. 3, 5.4.1) that compares the first 8 bytes of keys as
@@ -86,6 +90,9 @@ struct SniiInvSpool
 	int			nruns;
 	int			capacity;
 	int			fan_in;
+	SniiMemReporter *mem;		/* or NULL */
+	Size		workspace;
+	Size		used;			/* of it */
 	ZSTD_CCtx  *cctx;
 	ZSTD_DCtx  *dctx;
 	uint8	   *stored;			/* one block, compressed */
@@ -118,7 +125,25 @@ typedef struct RunReader
 	uint8		block[BLOCK_BYTES];
 } RunReader;
 
+/* Two zstd contexts, a stored block, the buffers of two files. */
+#define CODEC_MEMORY	((Size) 1024 * 1024)
+
+/* No workspace is smaller: a pass reads FAN_IN_MIN runs and writes one. */
+#define WORKSPACE_MIN \
+	(CODEC_MEMORY + sizeof(RunWriter) + FAN_IN_MIN * sizeof(RunReader))
+
 /* ---------------- spool ---------------- */
+
+/* Runs that fit in a workspace at a time. */
+static int
+fan_in(Size workspace)
+{
+	Size		fixed = CODEC_MEMORY + sizeof(RunWriter);
+
+	if (workspace <= WORKSPACE_MIN)
+		return FAN_IN_MIN;
+	return Min((workspace - fixed) / sizeof(RunReader), FAN_IN_MAX);
+}
 
 static void
 free_zstd(void *arg)
@@ -129,12 +154,27 @@ free_zstd(void *arg)
 	ZSTD_freeDCtx(spool->dctx);
 }
 
+static void
+take(SniiInvSpool *spool, Size bytes)
+{
+	spool->used += bytes;
+	Assert(spool->used <= Max(spool->workspace, WORKSPACE_MIN));
+	snii_mem_reserve(spool->mem, bytes);
+}
+
+static void
+give_back(SniiInvSpool *spool, Size bytes)
+{
+	spool->used -= bytes;
+	snii_mem_release(spool->mem, bytes);
+}
+
 /*
- * Create a spool in a context of its own under the current one.  budget
- * bounds the memory of a merge.
+ * Create a spool in a context of its own under the current one.  workspace
+ * bounds its memory, in bytes, but for WORKSPACE_MIN; it is counted there.
  */
 SniiInvSpool *
-snii_inv_spool_create(Size budget)
+snii_inv_spool_create(Size workspace, SniiMemReporter *mem)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "snii spool",
@@ -153,8 +193,10 @@ snii_inv_spool_create(Size budget)
 				(errcode(ERRCODE_OUT_OF_MEMORY),
 				 errmsg("out of memory"),
 				 errdetail("Could not create a zstd context.")));
-	spool->fan_in = Min(Max(budget / 2 / sizeof(RunReader), FAN_IN_MIN),
-						FAN_IN_MAX);
+	spool->mem = mem;
+	spool->workspace = workspace;
+	spool->fan_in = fan_in(workspace);
+	take(spool, CODEC_MEMORY);
 	spool->stored = palloc(STORED_MAX);
 	spool->file = BufFileCreateTemp(false);
 	MemoryContextSwitchTo(old);
@@ -165,6 +207,8 @@ void
 snii_inv_spool_destroy(SniiInvSpool *spool)
 {
 	BufFileClose(spool->file);
+	give_back(spool, CODEC_MEMORY);
+	Assert(spool->used == 0);
 	MemoryContextDelete(spool->context);
 }
 
@@ -283,8 +327,10 @@ put_varint(RunWriter *rw, uint64 v)
 static RunWriter *
 run_begin(SniiInvSpool *spool, BufFile *file, uint64 offset)
 {
-	RunWriter  *rw = palloc(sizeof(RunWriter));
+	RunWriter  *rw;
 
+	take(spool, sizeof(RunWriter));
+	rw = palloc(sizeof(RunWriter));
 	rw->spool = spool;
 	rw->file = file;
 	memset(&rw->run, 0, sizeof(Run));
@@ -303,6 +349,7 @@ run_seal(RunWriter *rw, Run *run)
 		flush_block(rw);
 	FIN_CRC32C(rw->run.crc);
 	*run = rw->run;
+	give_back(rw->spool, sizeof(RunWriter));
 	pfree(rw);
 }
 
@@ -486,8 +533,10 @@ next_term(RunReader *rr)
 static RunReader *
 run_open(SniiInvSpool *spool, BufFile *file, const Run *run)
 {
-	RunReader  *rr = palloc(sizeof(RunReader));
+	RunReader  *rr;
 
+	take(spool, sizeof(RunReader));
+	rr = palloc(sizeof(RunReader));
 	rr->spool = spool;
 	rr->file = file;
 	rr->run = *run;
@@ -582,7 +631,10 @@ static void
 tournament_end(Tournament *t)
 {
 	for (int i = 0; i < t->n; i++)
+	{
+		give_back(t->runs[i]->spool, sizeof(RunReader));
 		pfree(t->runs[i]);
+	}
 	pfree(t->runs);
 	pfree(t->losers);
 }

@@ -271,6 +271,8 @@ add_block(SniiSpimi *s, SpimiBlocks *b, uint32 limit)
 	b->blocks[b->nblocks] = take(s, BLOCK_SIZE, false);
 	b->nblocks++;
 	b->free = 0;
+	if (b == &s->arena && s->hook.arena != NULL)
+		s->hook.arena(s->hook.arg, snii_inv_spimi_arena(s));
 	consider_spill(s);
 }
 
@@ -353,6 +355,8 @@ drop_all(SniiSpimi *s)
 	s->used = 0;
 	if (s->hook.shrink != NULL)
 		s->hook.shrink(s->hook.arg, used);
+	if (s->hook.arena != NULL)
+		s->hook.arena(s->hook.arg, 0);
 }
 
 /* Drop all terms and give their memory back. */

@@ -22,6 +22,8 @@ typedef struct SniiMemoryHook
 	void	   *arg;
 	void		(*grow) (void *arg, Size bytes);
 	void		(*shrink) (void *arg, Size bytes);
+	/* the arena has so many bytes now; may be NULL */
+	void		(*arena) (void *arg, Size bytes);
 } SniiMemoryHook;
 
 typedef struct SniiSpimi SniiSpimi;

@@ -62,6 +62,7 @@ struct SniiInvWriter
 	SniiObjectWriter *w;
 	SniiInvColumnWriter *columns;
 	SniiInvDictWriter *dict;
+	SniiMemReporter *mem;
 	int			ncolumns;
 	SniiInvHead head;			/* statistics are summed here */
 
@@ -121,6 +122,24 @@ snii_inv_writer_begin(Relation index, SniiObjectWriter *w, int ncolumns,
 	iw->table_size = 1024;
 	iw->table = palloc(iw->table_size);
 	return iw;
+}
+
+/* Batches of pages of the streams, hashes of the filter, the structs. */
+#define FIXED_MEMORY		((Size) 3 * 1024 * 1024)
+
+void
+snii_inv_writer_account(SniiInvWriter *iw, SniiMemReporter *mem)
+{
+	iw->mem = mem;
+	snii_mem_reserve(mem, FIXED_MEMORY + iw->table_size);
+	snii_inv_column_writer_account(iw->columns, mem);
+	snii_inv_dict_writer_account(iw->dict, mem);
+}
+
+Size
+snii_inv_writer_memory(const SniiInvWriter *iw)
+{
+	return snii_inv_column_writer_memory(iw->columns);
 }
 
 /*
@@ -251,8 +270,10 @@ add_table_row(SniiInvWriter *iw, uint64 super_len)
 
 	if (iw->table_len + TABLE_ROW_MAX_BYTES > iw->table_size)
 	{
+		snii_mem_reserve(iw->mem, iw->table_size * 2);
+		iw->table = repalloc_huge(iw->table, iw->table_size * 2);
+		snii_mem_release(iw->mem, iw->table_size);
 		iw->table_size *= 2;
-		iw->table = repalloc_huge(iw->table, iw->table_size);
 	}
 	p = iw->table + iw->table_len;
 	p = snii_codec_put_varint32(p, (uint32) (iw->last_doc - iw->super_base));
@@ -507,5 +528,9 @@ snii_inv_writer_finish(SniiInvWriter *iw)
 	snii_storage_append(iw->w, SNII_INV_STREAM_HEAD, head,
 						offsetof(SniiInvHead, columns) +
 						iw->ncolumns * sizeof(SniiInvColumn));
+	pfree(iw->table);
+	iw->table = NULL;
+	snii_mem_release(iw->mem, iw->mem != NULL ?
+					 FIXED_MEMORY + iw->table_size : 0);
 	return head->ndocs;
 }

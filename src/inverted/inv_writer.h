@@ -9,6 +9,7 @@
 #define SNII_INV_WRITER_H
 
 #include "inverted/inv_format.h"
+#include "memory/mem_reporter.h"
 #include "storage/storage_object.h"
 
 typedef struct SniiInvWriter SniiInvWriter;
@@ -18,6 +19,12 @@ extern SniiInvWriter *snii_inv_writer_begin(Relation index,
 											int ncolumns,
 											const uint8 *analyzers,
 											uint64 expected_terms);
+
+/* Count the memory of the writer there, until it is finished. */
+extern void snii_inv_writer_account(SniiInvWriter *iw, SniiMemReporter *mem);
+
+/* Bytes that grow with the documents, in use. */
+extern Size snii_inv_writer_memory(const SniiInvWriter *iw);
 
 /* ---------------- documents ---------------- */
 

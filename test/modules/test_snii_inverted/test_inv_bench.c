@@ -113,7 +113,8 @@ test_inv_bench(PG_FUNCTION_ARGS)
 	scan_ms = pass(source, attno, NULL, NULL);
 	analyze_ms = pass(source, attno,
 					  snii_text_analyzer_by_id(analyzers[0]), NULL);
-	b = snii_inv_builder_begin(rel, w, 1, analyzers, PG_GETARG_INT64(3));
+	b = snii_inv_builder_begin(rel, w, 1, analyzers, PG_GETARG_INT64(3),
+							   NULL);
 	buffer_ms = pass(source, attno, NULL, b);
 	start = cpu_ms();
 	snii_inv_builder_finish(b);

@@ -278,7 +278,7 @@ build_by_builder(const Model *m, Relation rel, SniiObjectWriter *w,
 				 Size budget, bool records, SniiInvBuildStats *stats)
 {
 	SniiInvBuilder *b = snii_inv_builder_begin(rel, w, COLUMNS,
-											   column_analyzers, budget);
+											   column_analyzers, budget, NULL);
 
 	if (records)
 		build_by_records(m, b);

@@ -1,0 +1,36 @@
+/*-------------------------------------------------------------------------
+ *
+ * mem_shared.h
+ *	  The server's limiter and the limit of all builds.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SNII_MEM_SHARED_H
+#define SNII_MEM_SHARED_H
+
+#include "memory/mem_limiter.h"
+
+#include "utils/guc.h"
+
+/* snii.merge_workspace: between term buffer and disk. */
+extern int	snii_mem_merge_workspace_kb;
+
+/* snii.build_memory_limit, as it was written. */
+extern char *snii_mem_build_limit_text;
+extern bool snii_mem_check_build_limit(char **value, void **extra,
+									   GucSource source);
+extern void snii_mem_assign_build_limit(const char *value, void *extra);
+
+/*
+ * Limit in bytes for all builds that share a limiter, of which one has that
+ * budget; 0: none.
+ */
+extern uint64 snii_mem_build_limit(Size budget);
+
+/* Ask for shared memory; called while the library is preloaded. */
+extern void snii_mem_shared_init(void);
+
+/* The limiter of the server; NULL if the library was not preloaded. */
+extern SniiMemLimiter *snii_mem_shared_limiter(void);
+
+#endif							/* SNII_MEM_SHARED_H */
