@@ -189,6 +189,30 @@ VACUUM one;
 VACUUM two;
 SELECT * FROM rounds(8);
 
+-- VACUUM marks records that are indexed and stay in the buffer, and other rows
+-- come to their TIDs
+CREATE TABLE doomed(id int, body text) WITH (autovacuum_enabled = off);
+CREATE INDEX doomed_body ON doomed USING snii (body);
+INSERT INTO doomed SELECT g, 'w1 old' FROM generate_series(1, 400) AS g;
+SELECT * FROM compare('doomed', '{body}', 5);
+SELECT cardinality(ids_by('Index Scan', 'doomed', 'body ||| $$old$$')) AS old;
+CREATE TABLE doomed_tids AS SELECT ctid AS tid FROM doomed WHERE id % 2 = 0;
+DELETE FROM doomed WHERE id % 2 = 0;
+SELECT * FROM compare('doomed', '{body}', 5);
+VACUUM (INDEX_CLEANUP ON) doomed;
+SELECT kind, documents, dead FROM snii_segments('doomed_body');
+INSERT INTO doomed SELECT g, 'w2 new' FROM generate_series(1001, 1200) AS g;
+SELECT count(*) > 50 AS reused
+FROM doomed JOIN doomed_tids AS t ON doomed.ctid = t.tid
+WHERE id > 1000;
+SELECT cardinality(ids_by(plan, 'doomed', 'body ||| $$old$$')) AS old,
+       cardinality(ids_by(plan, 'doomed', 'body ||| $$new$$')) AS new,
+       cardinality(ids_by(plan, 'doomed', 'body @@@ $$NOT w1$$')) AS not_old
+FROM unnest('{Index Scan,Bitmap Index Scan}'::text[]) AS plan;
+SELECT * FROM compare('doomed', '{body}', 10);
+SELECT snii_check('doomed_body', true);
+DROP TABLE doomed, doomed_tids;
+
 -- records of several pages, beside small ones
 INSERT INTO one SELECT 100000 + g,
     CASE WHEN g % 5 = 0 THEN random_text(30000) ELSE random_text() END

@@ -13,3 +13,10 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 -- Matches of a tree that is nested so deep.
 CREATE FUNCTION test_query_nested(depth int) RETURNS bigint
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+
+-- What this session did with write buffers in memory, so far, and holds now.
+CREATE FUNCTION test_query_buffer_stats(OUT missed bigint, OUT used bigint,
+	OUT partial bigint, OUT created bigint, OUT bytes bigint,
+	OUT evicted bigint, OUT dropped bigint, OUT indexes bigint,
+	OUT stretches bigint, OUT memory bigint)
+AS 'MODULE_PATHNAME' LANGUAGE C;
