@@ -78,6 +78,31 @@ worker_tag(LOCKTAG *tag, Oid index)
 	SET_LOCKTAG_PAGE(*tag, MyDatabaseId, index, SNII_LOCK_WORKER);
 }
 
+/*
+ * The lock that says that a worker is at work.  It belongs to the session,
+ * which has its price: an abort drops it with those of the transaction, and
+ * where no transaction is under way, nobody drops it when the process exits.
+ */
+static LOCKTAG my_tag;
+static bool have_tag = false;
+
+static bool
+take_worker_lock(void)
+{
+	have_tag = LockAcquire(&my_tag, ExclusiveLock, true, true) !=
+		LOCKACQUIRE_NOT_AVAIL;
+	return have_tag;
+}
+
+/* before_shmem_exit callback */
+static void
+drop_worker_lock(int code, Datum arg)
+{
+	if (have_tag)
+		LockRelease(&my_tag, ExclusiveLock, true);
+	have_tag = false;
+}
+
 /* Is a worker at work for this index? */
 static bool
 has_worker(Oid index)
@@ -268,6 +293,7 @@ work_safely(Oid oid)
 		if (!gave_way)
 			EmitErrorReport();
 		AbortCurrentTransaction();
+		have_tag = false;
 		MemoryContextSwitchTo(context);
 		FlushErrorState();
 		RESUME_INTERRUPTS();
@@ -302,7 +328,6 @@ snii_lsm_worker_main(Datum arg)
 {
 	Oid			index = DatumGetObjectId(arg);
 	Oid			database;
-	LOCKTAG		tag;
 	int			idle = 0;
 
 	memcpy(&database, MyBgworkerEntry->bgw_extra, sizeof(Oid));
@@ -311,8 +336,9 @@ snii_lsm_worker_main(Datum arg)
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
 
-	worker_tag(&tag, index);
-	if (LockAcquire(&tag, ExclusiveLock, true, true) == LOCKACQUIRE_NOT_AVAIL)
+	worker_tag(&my_tag, index);
+	before_shmem_exit(drop_worker_lock, (Datum) 0);
+	if (!take_worker_lock())
 		proc_exit(0);			/* somebody else was faster */
 	snii_storage_interrupt_hook = poll_others;
 	pgstat_report_appname("snii worker");
@@ -320,7 +346,7 @@ snii_lsm_worker_main(Datum arg)
 	{
 		WorkResult	result = work_safely(index);
 
-		if (result == WORK_GONE)
+		if (result == WORK_GONE || (!have_tag && !take_worker_lock()))
 			break;
 		if (result == WORK_DONE)
 			idle = 0;
@@ -332,6 +358,5 @@ snii_lsm_worker_main(Datum arg)
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
-	LockRelease(&tag, ExclusiveLock, true);
 	proc_exit(0);
 }

@@ -103,6 +103,20 @@ my @where = ("body ||| 'constant'", map { "body &&& 'constant term$_'" } (0, 7, 
 same_answers($node, table => 'r', where => \@where);
 $node->safe_psql('postgres', 'VACUUM r');
 is($node->safe_psql('postgres', "SELECT sum(documents - dead) FROM snii_segments('r_i')"), $rows, 'as many live documents as rows after VACUUM');
+
+# A worker that is told to go while it waits for work leaves no lock behind,
+# which would keep others from coming.
+sub workers { return "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'snii worker'" . ($_[0] // ''); }
+$node->safe_psql('postgres', "INSERT INTO r SELECT nextval('ids'), -2, 'work ' || md5(g::text) || md5((-g)::text) || md5((2 * g)::text) FROM generate_series(1, 12000) g");
+SKIP:
+{
+	skip 'workers are off', 2 if $node->safe_psql('postgres', 'SHOW snii.workers') eq 'off';
+	ok($node->poll_query_until('postgres', workers(" AND state = 'idle'"), '1'), 'a worker came, and is idle');
+	$node->safe_psql('postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'snii worker'");
+	$node->poll_query_until('postgres', workers(), '0');
+	is($node->safe_psql('postgres', "SELECT count(*) FROM pg_locks WHERE locktype = 'page'"), '0', 'it left no lock behind');
+}
+$node->safe_psql('postgres', 'DELETE FROM r WHERE n = -2');
 crash($node);
 check_indexes($node, name => 'snii_check after a crash');
 same_answers($node, table => 'r', where => \@where, name => 'same answers after a crash');
