@@ -280,7 +280,7 @@ start_cluster()
 	as_user "$PGBIN/pg_ctl" -c -w -t 60 -D "$data" -l "$WORK/out/server.log" start \
 		>"$WORK/out/pg_ctl.log" 2>&1 9>&- ||
 		{
-			tail -20 "$WORK/out/pg_ctl.log" "$WORK/out/server.log"
+			tail -n 20 "$WORK/out/pg_ctl.log" "$WORK/out/server.log"
 			return 1
 		}
 	export PGHOST=$SOCKDIR PGPORT=5432 PGUSER=postgres PGDATABASE=postgres
