@@ -7,6 +7,12 @@
  * dictionary (query_selfuncs.c), so that every plan sees the same number. The
  * pages come from the places that the terms of the query have.
  *
+ * A plain scan gives rows nearly in the order of the heap: it reads the pages
+ * that a bitmap scan would read, and can stop early.  The planner has no way
+ * to be told so but the correlation, which stands between all pages read at
+ * random and a dense piece of the heap.  heap_order_correlation() gives the
+ * one for which its sum is right.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -32,6 +38,9 @@
 
 /* Work per entry of a posting list, in units of cpu_operator_cost. */
 #define OPERATORS_PER_POSTING	0.1
+
+/* A plain scan of all rows is to look that much dearer than a bitmap scan. */
+#define BITMAP_PREFERENCE		1.05
 
 typedef struct ScanCost
 {
@@ -68,6 +77,46 @@ add_condition(Relation index, int column, Node *clause, ScanCost *cost)
 	(void) snii_query_estimate_rows(index, column, snii_query_tree(query),
 									&pages);
 	cost->pages += pages;
+}
+
+/*
+ * The correlation for which cost_index() arrives at the cost of reading the
+ * pages as a bitmap scan does.  That scan is also charged for rechecks, which
+ * it never does; the same is added here, and somewhat more, so that all rows
+ * are fetched by a bitmap and few of them by a plain scan.
+ */
+static double
+heap_order_correlation(PlannerInfo *root, IndexPath *path, List *quals,
+					   Selectivity selectivity, double rows)
+{
+	RelOptInfo *rel = path->indexinfo->rel;
+	double		heap_pages = Max((double) rel->pages, 1.0);
+	double		pages = Min(2.0 * heap_pages * rows /
+							(2.0 * heap_pages + rows), heap_pages);
+	double		random_page_cost;
+	double		seq_page_cost;
+	double		scattered;
+	double		dense;
+	double		wanted;
+	QualCost	recheck;
+
+	get_tablespace_page_costs(rel->reltablespace, &random_page_cost,
+							  &seq_page_cost);
+	scattered = random_page_cost *
+		index_pages_fetched(rows, rel->pages,
+							(double) path->indexinfo->pages, root);
+	dense = random_page_cost +
+		(ceil(selectivity * heap_pages) - 1) * seq_page_cost;
+	cost_qual_eval(&recheck, quals, root);
+	wanted = pages * (random_page_cost - (random_page_cost - seq_page_cost) *
+					  sqrt(pages / heap_pages)) +
+		rows * recheck.per_tuple;
+	wanted *= BITMAP_PREFERENCE;
+	if (scattered <= wanted)
+		return 0;
+	if (dense >= wanted)
+		return 1;
+	return sqrt((scattered - wanted) / (scattered - dense));
 }
 
 void
@@ -135,6 +184,7 @@ snii_am_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	 */
 	if (path->path.pathtype == T_IndexOnlyScan)
 		snii_compat_disable_path(&path->path, startup_cost, total_cost);
-	*correlation = 0;
+	*correlation = outer > 1 || cost.wrong_analyzer ? 0 :
+		heap_order_correlation(root, path, quals, *selectivity, rows);
 	*pages = cost.whole_index ? info->pages : cost.pages;
 }
