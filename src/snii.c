@@ -14,6 +14,7 @@
 #include "inverted/inv_cache.h"
 #include "inverted/inv_kind.h"
 #include "lsm/lsm_maintain.h"
+#include "lsm/lsm_timing.h"
 #include "lsm/lsm_worker.h"
 #include "memory/mem_reporter.h"
 #include "memory/mem_shared.h"
@@ -75,6 +76,11 @@ _PG_init(void)
 							 NULL, &snii_lsm_cost_delay, 2, 0, 100,
 							 PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
 	define_memory_settings();
+	DefineCustomIntVariable("snii.log_min_duration",
+							"Time from which on a flush, a merge or VACUUM's work on an index is logged.",
+							"With what the time went to. -1: never.",
+							&snii_lsm_log_min_duration, 60000, -1, INT_MAX,
+							PGC_SUSET, GUC_UNIT_MS, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("snii");
 
 	if (process_shared_preload_libraries_in_progress)

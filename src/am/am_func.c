@@ -143,7 +143,7 @@ snii_flush(PG_FUNCTION_ARGS)
 	index = open_index(oid, RowExclusiveLock, RowExclusiveLock, &heap);
 	check_owner(oid);
 	n = snii_lsm_flush(index, true, true);
-	snii_storage_recycle(index, heap);
+	snii_lsm_recycle(index, heap);
 	close_index(index, heap, RowExclusiveLock, RowExclusiveLock);
 	PG_RETURN_INT64(n);
 }
@@ -165,7 +165,7 @@ snii_merge(PG_FUNCTION_ARGS)
 	index = open_index(oid, RowExclusiveLock, RowExclusiveLock, &heap);
 	check_owner(oid);
 	n = snii_lsm_merge_all(index);
-	snii_storage_recycle(index, heap);
+	snii_lsm_recycle(index, heap);
 	close_index(index, heap, RowExclusiveLock, RowExclusiveLock);
 	PG_RETURN_INT64(n);
 }

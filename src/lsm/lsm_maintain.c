@@ -17,6 +17,7 @@
 
 #include "lsm/lsm_maintain.h"
 #include "lsm/lsm_policy.h"
+#include "lsm/lsm_timing.h"
 #include "lsm/lsm_pressure.h"
 #include "lsm/lsm_view.h"
 #include "storage/storage_alloc.h"
@@ -281,12 +282,15 @@ seal_open_stretches(Relation index)
 	pfree(view);
 }
 
+static const SniiTimingNames flush_names = {"flush", "built", "published"};
+
 /*
  * Flush the given stretches.  The caller holds the slot and a memory context
  * that it will drop.
  */
 static void
-flush_stretches(Relation index, const SniiDirEntry *stretches, int n)
+flush_stretches(Relation index, const SniiDirEntry *stretches, int n,
+				SniiTiming *timing)
 {
 	const SniiKind *kind = snii_lsm_kind(index);
 	SniiObjectWriter *w = snii_storage_writer_begin(index, SNII_SLOT_FLUSH);
@@ -315,7 +319,8 @@ flush_stretches(Relation index, const SniiDirEntry *stretches, int n)
 		snii_storage_writer_finish(w, &ref);
 	}
 	SNII_TEST_POINT("flush_written");
-	LockPage(index, SNII_LOCK_MARKS, ExclusiveLock);
+	snii_lsm_lock_page(index, SNII_LOCK_MARKS, ExclusiveLock);
+	snii_lsm_timing_last(timing);
 	if (ndocs > 0)
 		find_late_records(&source, &late);
 	counts[SNII_COUNTER_FLUSHES] = 1;
@@ -324,6 +329,21 @@ flush_stretches(Relation index, const SniiDirEntry *stretches, int n)
 	counts[SNII_COUNTER_BYTES_FLUSHED] = (uint64) ref.npages * BLCKSZ;
 	publish(index, SNII_SLOT_FLUSH, &ref, ndocs, &late, remove, n, counts);
 	UnlockPage(index, SNII_LOCK_MARKS, ExclusiveLock);
+	snii_lsm_timing_end(timing, index, &flush_names, n, ndocs,
+						counts[SNII_COUNTER_BYTES_FLUSHED]);
+}
+
+/* Take the lock of a slot; counted as waiting. */
+static bool
+acquire_slot(Relation index, int slot, bool wait)
+{
+	instr_time	start;
+	bool		result;
+
+	snii_storage_time_begin(&start);
+	result = snii_storage_slot_acquire(index, slot, wait);
+	snii_storage_time_end(SNII_TIME_WAITED, &start);
+	return result;
 }
 
 int
@@ -332,10 +352,15 @@ snii_lsm_flush(Relation index, bool seal_open, bool wait)
 	SniiDirEntry *stretches;
 	MemoryContext context;
 	MemoryContext old;
+	SniiTiming	timing;
 	int			n;
 
-	if (!snii_storage_slot_acquire(index, SNII_SLOT_FLUSH, wait))
+	snii_lsm_timing_begin(&timing);
+	if (!acquire_slot(index, SNII_SLOT_FLUSH, wait))
+	{
+		snii_lsm_timing_cancel(&timing);
 		return -1;
+	}
 	context = AllocSetContextCreate(CurrentMemoryContext, "snii flush",
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
@@ -344,12 +369,18 @@ snii_lsm_flush(Relation index, bool seal_open, bool wait)
 	stretches = palloc(SNII_DIR_CAPACITY * sizeof(SniiDirEntry));
 	n = choose_stretches(index, stretches);
 	if (n > 0)
-		flush_stretches(index, stretches, n);
+		flush_stretches(index, stretches, n, &timing);
+	else
+		snii_lsm_timing_cancel(&timing);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	snii_storage_slot_release(index, SNII_SLOT_FLUSH);
 	return n;
 }
+
+static const SniiTimingNames large_names = {
+	"large insertion", "built", NULL
+};
 
 /* Source of one record in memory. */
 typedef struct OneSource
@@ -379,6 +410,7 @@ snii_lsm_insert_segment(Relation index, Relation heap,
 	OneSource	source = {{one_source_next}};
 	MemoryContext context;
 	MemoryContext old;
+	SniiTiming	timing;
 	SniiObjectWriter *w;
 	uint64		counts[SNII_COUNTERS] = {0};
 	uint64		ndocs;
@@ -386,13 +418,14 @@ snii_lsm_insert_segment(Relation index, Relation heap,
 	source.record.tid = *tid;
 	source.record.data = data;
 	source.record.len = len;
+	snii_lsm_timing_begin(&timing);
 	for (;;)
 	{
 		SniiView   *view;
 		int			nentries;
 
 		/* Nobody else with such a record adds an entry while we have this. */
-		snii_storage_slot_acquire(index, SNII_SLOT_FLUSH, true);
+		acquire_slot(index, SNII_SLOT_FLUSH, true);
 		view = snii_lsm_view(index, true);
 		nentries = view->nentries;
 		pfree(view);
@@ -415,6 +448,8 @@ snii_lsm_insert_segment(Relation index, Relation heap,
 	counts[SNII_COUNTER_BYTES_IN] = len;
 	publish_new(index, w, SNII_SLOT_FLUSH, ndocs, counts,
 				SNII_COUNTER_BYTES_FLUSHED);
+	snii_lsm_timing_end(&timing, index, &large_names, 1, ndocs,
+						counts[SNII_COUNTER_BYTES_FLUSHED]);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	snii_storage_slot_release(index, SNII_SLOT_FLUSH);
@@ -467,6 +502,8 @@ find_late_marks(const SniiMergeInput *inputs, int n, Ordinals *late)
 	}
 }
 
+static const SniiTimingNames merge_names = {"merge", "merged", "published"};
+
 /*
  * Merge the given segments, neighbours in the directory.  The caller holds
  * the slot and a memory context that it will drop.
@@ -482,7 +519,9 @@ merge_segments(Relation index, const SniiDirEntry *entries, int n)
 	uint64		live = 0;
 	uint64		ndocs = 0;
 	uint64		counts[SNII_COUNTERS] = {0};
+	SniiTiming	timing;
 
+	snii_lsm_timing_begin(&timing);
 	for (int i = 0; i < n; i++)
 	{
 		uint8	   *marks;
@@ -511,13 +550,16 @@ merge_segments(Relation index, const SniiDirEntry *entries, int n)
 		snii_storage_writer_finish(w, &ref);
 	}
 	SNII_TEST_POINT("merge_written");
-	LockPage(index, SNII_LOCK_MARKS, ExclusiveLock);
+	snii_lsm_lock_page(index, SNII_LOCK_MARKS, ExclusiveLock);
+	snii_lsm_timing_last(&timing);
 	if (ndocs > 0)
 		find_late_marks(inputs, n, &late);
 	counts[SNII_COUNTER_MERGES] = 1;
 	counts[SNII_COUNTER_BYTES_MERGED] = (uint64) ref.npages * BLCKSZ;
 	publish(index, SNII_SLOT_MERGE, &ref, ndocs, &late, remove, n, counts);
 	UnlockPage(index, SNII_LOCK_MARKS, ExclusiveLock);
+	snii_lsm_timing_end(&timing, index, &merge_names, n, ndocs,
+						counts[SNII_COUNTER_BYTES_MERGED]);
 }
 
 /* The segments of a view. */
@@ -608,6 +650,18 @@ snii_lsm_merge_all(Relation index)
 	return n;
 }
 
+uint64
+snii_lsm_recycle(Relation index, Relation heap)
+{
+	SniiTiming	timing;
+	uint64		freed;
+
+	snii_lsm_timing_begin(&timing);
+	freed = snii_storage_recycle(index, heap);
+	snii_lsm_timing_end_recycle(&timing, index, freed);
+	return freed;
+}
+
 /* ----------------------------------------------------------------
  *		Help by inserters
  * ----------------------------------------------------------------
@@ -650,14 +704,22 @@ snii_lsm_help(Relation index, Relation heap)
 	{
 		snii_storage_count(index, SNII_COUNTER_HELPS, 1);
 		snii_lsm_merge(index, HELP_MERGE_BYTES, false);
-		snii_storage_recycle(index, heap);
+		snii_lsm_recycle(index, heap);
 	}
 }
+
+static const SniiTimingNames room_names = {
+	"making of room", "worked", NULL
+};
 
 void
 snii_lsm_make_room(Relation index, Relation heap)
 {
+	SniiTiming	timing;
+
+	snii_lsm_timing_begin(&timing);
 	snii_lsm_flush(index, true, true);
 	snii_lsm_merge(index, PG_UINT64_MAX, true);
-	snii_storage_recycle(index, heap);
+	snii_lsm_recycle(index, heap);
+	snii_lsm_timing_end(&timing, index, &room_names, 0, 0, 0);
 }

@@ -44,6 +44,11 @@ extern int	snii_lsm_merge(Relation index, uint64 max_bytes, bool wait);
 /* Do one merge; false if there is none to do or somebody else is merging. */
 extern bool snii_lsm_merge_one(Relation index, uint64 max_bytes, bool wait);
 
+/*
+ * Free displaced pages that nobody reads any more, as snii_storage_recycle().
+ */
+extern uint64 snii_lsm_recycle(Relation index, Relation heap);
+
 /* What is waiting to be done, and is it urgent? */
 extern void snii_lsm_load(Relation index, SniiPolicyLoad *load);
 extern bool snii_lsm_is_urgent(Relation index);

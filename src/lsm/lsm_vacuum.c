@@ -21,6 +21,7 @@
 
 #include "lsm/lsm_maintain.h"
 #include "lsm/lsm_stats.h"
+#include "lsm/lsm_timing.h"
 #include "lsm/lsm_vacuum.h"
 #include "lsm/lsm_view.h"
 #include "lsm/lsm_worker.h"
@@ -47,6 +48,7 @@ typedef struct VacuumState
 	uint64	   *visited;		/* ids */
 	int			nvisited;
 	int			visited_capacity;
+	uint64		nbytes;			/* of segments */
 	/* Of the segment at hand. */
 	const uint8 *marks;
 	uint64	   *dead;
@@ -81,8 +83,11 @@ static void
 tid_sink(void *arg, uint64 first_ordinal, const ItemPointerData *tids, int n)
 {
 	VacuumState *v = arg;
+	instr_time	start;
 
-	CHECK_FOR_INTERRUPTS();
+	snii_storage_time_begin(&start);
+	snii_compat_vacuum_delay();
+	snii_storage_time_end(SNII_TIME_WAITED, &start);
 	for (int i = 0; i < n; i++)
 	{
 		uint64		ordinal = first_ordinal + i;
@@ -118,6 +123,7 @@ vacuum_segment(VacuumState *v, const SniiDirEntry *entry)
 	SniiObject *object = snii_lsm_open_segment(v->index, entry);
 	uint64		len = (entry->ndocs + 7) / 8;
 	uint8	   *marks = MemoryContextAllocHuge(CurrentMemoryContext, len + 1);
+	instr_time	start;
 	bool		exists;
 
 	snii_storage_marks_load(object, entry->ndocs, marks);
@@ -128,13 +134,15 @@ vacuum_segment(VacuumState *v, const SniiDirEntry *entry)
 								  v);
 
 	SNII_TEST_POINT("vacuum_read");
-	LockPage(v->index, SNII_LOCK_MARKS, ExclusiveLock);
+	snii_lsm_lock_page(v->index, SNII_LOCK_MARKS, ExclusiveLock);
 	exists = snii_lsm_entry_exists(v->index, entry->id);
 	if (exists)
 	{
 		if (v->ndead > 0)
 		{
+			snii_storage_time_begin(&start);
 			snii_storage_marks_set(object, entry->ndocs, v->dead, v->ndead);
+			snii_storage_time_end(SNII_TIME_WRITTEN, &start);
 			SNII_TEST_POINT("vacuum_marked");
 			snii_storage_marks_load(object, entry->ndocs, marks);
 		}
@@ -143,6 +151,7 @@ vacuum_segment(VacuumState *v, const SniiDirEntry *entry)
 											  (int) len));
 		v->stats->tuples_removed += (double) v->ndead;
 		v->stats->num_index_tuples += (double) v->nlive;
+		v->nbytes += entry->nbytes;
 	}
 	UnlockPage(v->index, SNII_LOCK_MARKS, ExclusiveLock);
 	return exists;
@@ -155,7 +164,7 @@ vacuum_stretch(VacuumState *v, const SniiDirEntry *entry)
 	uint64		removed = 0;
 	bool		exists;
 
-	LockPage(v->index, SNII_LOCK_MARKS, ExclusiveLock);
+	snii_lsm_lock_page(v->index, SNII_LOCK_MARKS, ExclusiveLock);
 	exists = snii_lsm_entry_exists(v->index, entry->id);
 	if (exists)
 		snii_storage_buffer_vacuum(v->index, entry, v->callback,
@@ -175,7 +184,7 @@ visit_next(VacuumState *v)
 	SniiView   *view;
 	const SniiDirEntry *entry = NULL;
 
-	LockPage(v->index, SNII_LOCK_RECYCLE, ShareLock);
+	snii_lsm_lock_page(v->index, SNII_LOCK_RECYCLE, ShareLock);
 	view = snii_lsm_view(v->index, true);
 	for (int i = 0; i < view->nentries && entry == NULL; i++)
 		if (!was_visited(v, view->entries[i].id))
@@ -193,6 +202,8 @@ visit_next(VacuumState *v)
 	return entry != NULL;
 }
 
+static const SniiTimingNames vacuum_names = {"vacuum", "tested", NULL};
+
 void
 snii_lsm_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 					IndexBulkDeleteCallback callback, void *callback_state)
@@ -201,8 +212,11 @@ snii_lsm_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 												  "snii vacuum",
 												  ALLOCSET_DEFAULT_SIZES);
 	VacuumState v = {0};
+	SniiTiming	timing;
+	double		removed = stats->tuples_removed;
 	bool		more = true;
 
+	snii_lsm_timing_begin(&timing);
 	v.index = info->index;
 	v.stats = stats;
 	v.callback = callback;
@@ -221,6 +235,8 @@ snii_lsm_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 		snii_compat_vacuum_delay();
 	}
 	MemoryContextDelete(context);
+	snii_lsm_timing_end(&timing, info->index, &vacuum_names, v.nvisited,
+						(uint64) (stats->tuples_removed - removed), v.nbytes);
 	pfree(v.visited);
 }
 
@@ -298,7 +314,7 @@ maintain(Relation index, Relation heap, bool flush)
 		snii_lsm_merge(index, OWN_MERGE_BYTES, false);
 		if (!leave_to_worker(index))
 			snii_lsm_merge(index, PG_UINT64_MAX, false);
-		snii_storage_recycle(index, heap);
+		snii_lsm_recycle(index, heap);
 		snii_storage_compact_free(index);
 	}
 	PG_FINALLY();

@@ -235,7 +235,7 @@ work_on(Relation index)
 		set_throttle(snii_lsm_is_urgent(index));
 		did = snii_lsm_merge_one(index, PG_UINT64_MAX, false);
 	}
-	if (did && snii_storage_recycle(index, NULL) > 0)
+	if (did && snii_lsm_recycle(index, NULL) > 0)
 		snii_storage_compact_free(index);
 	return did;
 }

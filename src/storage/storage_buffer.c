@@ -29,6 +29,7 @@
 #include "storage/storage_patch.h"
 #include "storage/storage_point.h"
 #include "storage/storage_stretch.h"
+#include "storage/storage_timing.h"
 
 #include "access/generic_xlog.h"
 #include "miscadmin.h"
@@ -685,8 +686,10 @@ load_page(SniiBufferReader *r, uint32 i)
 	BlockNumber blk = snii_storage_stretch_block(r->list, i);
 	Buffer		buf;
 	bool		valid;
+	instr_time	start;
 
 	CHECK_FOR_INTERRUPTS();
+	snii_storage_time_begin(&start);
 	buf = lock_data_page(r->index, blk, BUFFER_LOCK_SHARE);
 	if (!BufferIsValid(buf))
 		return false;
@@ -694,6 +697,7 @@ load_page(SniiBufferReader *r, uint32 i)
 	if (valid)
 		memcpy(r->page, BufferGetPage(buf), BLCKSZ);
 	UnlockReleaseBuffer(buf);
+	snii_storage_time_end(SNII_TIME_READ, &start);
 	return valid;
 }
 

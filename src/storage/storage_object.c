@@ -21,6 +21,7 @@
 #include "storage/storage_object.h"
 #include "storage/storage_page.h"
 #include "storage/storage_point.h"
+#include "storage/storage_timing.h"
 
 #include "access/generic_xlog.h"
 #include "access/xloginsert.h"
@@ -88,10 +89,14 @@ write_batch(Relation index, const BlockNumber *blocks,
 {
 	Buffer		bufs[BATCH_PAGES];
 	bool		wal = RelationNeedsWAL(index);
+	instr_time	start;
 
 	CHECK_FOR_INTERRUPTS();
+	snii_storage_time_begin(&start);
 	if (snii_storage_interrupt_hook != NULL)
 		snii_storage_interrupt_hook();
+	snii_storage_time_end(SNII_TIME_WAITED, &start);
+	snii_storage_time_begin(&start);
 	for (int i = 0; i < n; i++)
 		bufs[i] = snii_storage_fresh_page(index, blocks[i]);
 	if (wal)
@@ -119,6 +124,7 @@ write_batch(Relation index, const BlockNumber *blocks,
 
 	for (int i = 0; i < n; i++)
 		UnlockReleaseBuffer(bufs[i]);
+	snii_storage_time_end(SNII_TIME_WRITTEN, &start);
 }
 
 /* Write the first n pending pages of a stream. */
@@ -127,7 +133,9 @@ flush_pages(SniiObjectWriter *w, int stream, int n)
 {
 	StreamWriter *s = &w->streams[stream];
 	BlockNumber blocks[BATCH_PAGES];
+	instr_time	start;
 
+	snii_storage_time_begin(&start);
 	for (int i = 0; i < n; i++)
 	{
 		if (s->extent_used == SniiExtentLen(&s->extent))
@@ -138,6 +146,7 @@ flush_pages(SniiObjectWriter *w, int stream, int n)
 		}
 		blocks[i] = s->extent.start + s->extent_used++;
 	}
+	snii_storage_time_end(SNII_TIME_WRITTEN, &start);
 	write_batch(w->index, blocks, s->pages, n);
 	s->written += n;
 	SNII_TEST_POINT("batch_written");
@@ -420,21 +429,19 @@ snii_storage_pin(const SniiObject *object, int stream, uint32 pageno,
 				 Buffer prev, const uint8 **payload, uint32 *len)
 {
 	BlockNumber blk = stream_block(object, stream, pageno);
-	Buffer		buf;
+	Buffer		buf = prev;
 	Page		page;
 
-	if (BufferIsValid(prev))
+	if (!BufferIsValid(prev) || BufferGetBlockNumber(prev) != blk)
 	{
-		if (BufferGetBlockNumber(prev) == blk)
-			buf = prev;
-		else
-		{
+		instr_time	start;
+
+		snii_storage_time_begin(&start);
+		if (BufferIsValid(prev))
 			ReleaseBuffer(prev);
-			buf = ReadBuffer(object->index, blk);
-		}
-	}
-	else
 		buf = ReadBuffer(object->index, blk);
+		snii_storage_time_end(SNII_TIME_READ, &start);
+	}
 	page = BufferGetPage(buf);
 	check_data_page(object, page, blk, stream);
 	*payload = (const uint8 *) PageGetContents(page);
@@ -580,7 +587,9 @@ void
 snii_storage_marks_load(const SniiObject *object, uint64 ndocs, uint8 *bits)
 {
 	uint64		len = (ndocs + 7) / 8;
+	instr_time	start;
 
+	snii_storage_time_begin(&start);
 	for (uint64 byte = 0; byte < len;)
 	{
 		uint32		used;
@@ -601,6 +610,7 @@ snii_storage_marks_load(const SniiObject *object, uint64 ndocs, uint8 *bits)
 							   stream_block(object, SNII_STREAM_MARKS,
 											(uint32) ((len - 1) / SNII_PAGE_PAYLOAD)),
 							   "delete mark beyond the last document");
+	snii_storage_time_end(SNII_TIME_READ, &start);
 }
 
 void
