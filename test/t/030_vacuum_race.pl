@@ -110,7 +110,7 @@ sub workers { return "SELECT count(*) FROM pg_stat_activity WHERE backend_type =
 $node->safe_psql('postgres', "INSERT INTO r SELECT nextval('ids'), -2, 'work ' || md5(g::text) || md5((-g)::text) || md5((2 * g)::text) FROM generate_series(1, 12000) g");
 SKIP:
 {
-	skip 'workers are off', 2 if $node->safe_psql('postgres', 'SHOW snii.workers') eq 'off';
+	skip 'workers are off', 2 if $node->safe_psql('postgres', "LOAD 'snii'; SHOW snii.workers") eq 'off';
 	ok($node->poll_query_until('postgres', workers(" AND state = 'idle'"), '1'), 'a worker came, and is idle');
 	$node->safe_psql('postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'snii worker'");
 	$node->poll_query_until('postgres', workers(), '0');
