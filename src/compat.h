@@ -215,6 +215,17 @@ snii_compat_update_vacuum_costs(void)
 #endif
 }
 
+/* Does this backend hold a lock in exactly that mode? */
+static inline bool
+snii_compat_lock_held(const LOCKTAG *tag, LOCKMODE mode)
+{
+#if PG_VERSION_NUM >= 170000
+	return LockHeldByMe(tag, mode, false);
+#else
+	return LockHeldByMe(tag, mode);
+#endif
+}
+
 /* Wait event of an insertion that is slowed down. */
 static inline uint32
 snii_compat_pressure_event(void)

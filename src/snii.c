@@ -4,7 +4,8 @@
  *	  Module entry point: settings and one-time initialisation.
  *
  * Nothing here needs shared memory or a restart: the library may be loaded
- * by the first statement that uses it.
+ * by the first statement that uses it.  If it is preloaded, a launcher and a
+ * pool serve the indexes of all databases.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,6 +14,7 @@
 #include "am/am_options.h"
 #include "inverted/inv_cache.h"
 #include "inverted/inv_kind.h"
+#include "lsm/lsm_launcher.h"
 #include "lsm/lsm_maintain.h"
 #include "lsm/lsm_timing.h"
 #include "lsm/lsm_worker.h"
@@ -81,10 +83,16 @@ _PG_init(void)
 							"With what the time went to. -1: never.",
 							&snii_lsm_log_min_duration, 60000, -1, INT_MAX,
 							PGC_SUSET, GUC_UNIT_MS, NULL, NULL, NULL);
+	DefineCustomIntVariable("snii.max_workers",
+							"Background workers that serve all indexes of the server.",
+							"Takes effect if snii is in shared_preload_libraries.",
+							&snii_lsm_max_workers, 2, 0, 64, PGC_SIGHUP, 0,
+							NULL, NULL, NULL);
 	MarkGUCPrefixReserved("snii");
 
 	if (process_shared_preload_libraries_in_progress)
 		snii_mem_shared_init();
 	snii_am_options_init();
 	snii_inv_kind_register();
+	snii_lsm_launcher_init();
 }

@@ -36,6 +36,7 @@
 #include "inverted/inv_writer.h"
 #include "memory/mem_shared.h"
 #include "storage/storage_meta.h"
+#include "storage/storage_object.h"
 #include "storage/storage_page.h"
 #include "text/text_analyzer.h"
 #include "text/text_term.h"
@@ -156,7 +157,7 @@ snii_inv_builder_begin(Relation index, SniiObjectWriter *w, int ncolumns,
 void
 snii_inv_builder_begin_doc(SniiInvBuilder *b, const ItemPointerData *tid)
 {
-	CHECK_FOR_INTERRUPTS();
+	snii_storage_poll();
 	Assert(!b->in_doc);
 	if (b->stats.ndocs > SNII_INV_DOC_MAX)
 		ereport(ERROR,
@@ -329,7 +330,7 @@ write_term(SniiInvBuilder *b, SniiInvPump *pump, SniiSpimiTerm *term,
 	snii_inv_pump_fragment(pump, snii_inv_spimi_base(b->spimi));
 	while ((n = snii_inv_spimi_read(b->spimi, term, buf, PUMP_BYTES)) > 0)
 	{
-		CHECK_FOR_INTERRUPTS();
+		snii_storage_poll();
 		if (!snii_inv_pump_bytes(pump, buf, n))
 			elog(ERROR, "snii term buffer has malformed postings");
 	}

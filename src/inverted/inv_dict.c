@@ -21,6 +21,7 @@
 #include "inverted/inv_dict.h"
 #include "inverted/inv_key.h"
 #include "inverted/inv_private.h"
+#include "storage/storage_object.h"
 #include "storage/storage_page.h"
 
 /* Pages of a walk after which reading ahead begins, and how far it goes. */
@@ -243,7 +244,7 @@ next_block(SniiInvDict *dict)
 
 	if (dict->pageno >= npages)
 		return false;
-	CHECK_FOR_INTERRUPTS();
+	snii_storage_poll();
 	if (++dict->walked >= WALK_PREFETCH_AFTER &&
 		dict->walked % WALK_PREFETCH_PAGES == WALK_PREFETCH_AFTER)
 		snii_storage_prefetch(seg->object, SNII_INV_STREAM_DICT,

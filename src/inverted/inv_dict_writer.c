@@ -31,6 +31,7 @@
 #include "inverted/inv_dict_writer.h"
 #include "inverted/inv_key.h"
 #include "memory/mem_shared.h"
+#include "storage/storage_object.h"
 
 /* Hashes that are kept before they go to the file (1 MiB). */
 #define HASHES_IN_MEMORY	(128 * 1024)
@@ -424,7 +425,7 @@ add_file_to_part(SniiInvDictWriter *dw, uint8 *part, uint64 first, uint64 n,
 				 errmsg("could not rewind a temporary file: %m")));
 	do
 	{
-		CHECK_FOR_INTERRUPTS();
+		snii_storage_poll();
 		got = BufFileRead(dw->file, dw->hashes,
 						  HASHES_IN_MEMORY * sizeof(uint64));
 		add_to_part(part, first, n, nblocks, dw->hashes,

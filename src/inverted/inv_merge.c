@@ -33,6 +33,7 @@
 #include "inverted/inv_key.h"
 #include "inverted/inv_merge.h"
 #include "inverted/inv_writer.h"
+#include "storage/storage_object.h"
 #include "storage/storage_page.h"
 
 /* Terms after which the memory of their cursors is given back. */
@@ -131,7 +132,7 @@ add_documents(Merge *m, Source *s, int ncolumns)
 		ItemPointerData tid;
 
 		if (doc % SNII_INV_GROUP == 0)
-			CHECK_FOR_INTERRUPTS();
+			snii_storage_poll();
 		if (is_dead(s, (uint32) doc))
 			continue;
 		snii_inv_tid(s->seg, (uint32) doc, &tid);
@@ -192,7 +193,7 @@ add_postings(Merge *m, Source *s, bool begun)
 		 doc = snii_inv_cursor_next(c))
 	{
 		if (++n % SNII_INV_WINDOW == 0)
-			CHECK_FOR_INTERRUPTS();
+			snii_storage_poll();
 		if (is_dead(s, doc))
 			continue;
 		if (!begun)

@@ -55,6 +55,7 @@
 #include "inverted/inv_key.h"
 #include "inverted/inv_pump.h"
 #include "inverted/inv_run.h"
+#include "storage/storage_object.h"
 
 #define BLOCK_BYTES		(64 * 1024)
 #define STORED_MAX		ZSTD_COMPRESSBOUND(BLOCK_BYTES)
@@ -280,7 +281,7 @@ flush_block(RunWriter *rw)
 	BlockHeader header;
 	size_t		n;
 
-	CHECK_FOR_INTERRUPTS();
+	snii_storage_poll();
 	n = ZSTD_compressCCtx(spool->cctx, spool->stored, STORED_MAX,
 						  rw->block, rw->used, ZSTD_LEVEL);
 	if (ZSTD_isError(n))
@@ -426,7 +427,7 @@ load_block(RunReader *rr)
 	pg_crc32c	crc;
 	uint64		end = rr->run.offset + rr->run.length;
 
-	CHECK_FOR_INTERRUPTS();
+	snii_storage_poll();
 	if (rr->offset + sizeof(header) > end)
 		damaged();
 	seek(rr->file, rr->offset);

@@ -34,8 +34,14 @@
 
 int			snii_lsm_buffer_limit_kb = 8192;
 
-/* What an inserter merges on behalf of everybody. */
+/* What an inserter merges on behalf of everybody, at a time. */
 #define HELP_MERGE_BYTES	(UINT64CONST(64) << 20)
+
+/* What a merge within another one reads at most. */
+#define NESTED_MERGE_BYTES	(UINT64CONST(64) << 20)
+
+/* Bytes of marks between two looks at others. */
+#define POLL_BYTES			65536
 
 /* ----------------------------------------------------------------
  *		Publishing
@@ -486,6 +492,13 @@ find_late_marks(const SniiMergeInput *inputs, int n, Ordinals *late)
 		{
 			uint64		nbits = Min(inputs[i].ndocs - byte * 8, 8);
 
+			if (byte % POLL_BYTES == 0)
+				snii_storage_poll();
+			if (inputs[i].marks[byte] == now[byte] && nbits == 8)
+			{
+				ordinal += 8 - pg_popcount32(now[byte]);
+				continue;
+			}
 			for (uint64 bit = 0; bit < nbits; bit++)
 			{
 				uint8		mask = (uint8) (1 << bit);
@@ -498,18 +511,23 @@ find_late_marks(const SniiMergeInput *inputs, int n, Ordinals *late)
 			}
 		}
 		pfree(now);
-		CHECK_FOR_INTERRUPTS();
 	}
 }
 
 static const SniiTimingNames merge_names = {"merge", "merged", "published"};
 
 /*
+ * Newest input of the merge that this process is about, 0 if none: one within
+ * it begins behind that.
+ */
+static uint64 outer_last_id = 0;
+
+/*
  * Merge the given segments, neighbours in the directory.  The caller holds
- * the slot and a memory context that it will drop.
+ * the lock of the slot and a memory context that it will drop.
  */
 static void
-merge_segments(Relation index, const SniiDirEntry *entries, int n)
+merge_segments(Relation index, int slot, const SniiDirEntry *entries, int n)
 {
 	const SniiKind *kind = snii_lsm_kind(index);
 	SniiMergeInput *inputs = palloc0(n * sizeof(SniiMergeInput));
@@ -538,8 +556,7 @@ merge_segments(Relation index, const SniiDirEntry *entries, int n)
 	}
 	if (live > 0)
 	{
-		SniiObjectWriter *w = snii_storage_writer_begin(index,
-														SNII_SLOT_MERGE);
+		SniiObjectWriter *w = snii_storage_writer_begin(index, slot);
 
 		ndocs = kind->merge(index, w, inputs, n);
 		if (ndocs != live)
@@ -556,7 +573,7 @@ merge_segments(Relation index, const SniiDirEntry *entries, int n)
 		find_late_marks(inputs, n, &late);
 	counts[SNII_COUNTER_MERGES] = 1;
 	counts[SNII_COUNTER_BYTES_MERGED] = (uint64) ref.npages * BLCKSZ;
-	publish(index, SNII_SLOT_MERGE, &ref, ndocs, &late, remove, n, counts);
+	publish(index, slot, &ref, ndocs, &late, remove, n, counts);
 	UnlockPage(index, SNII_LOCK_MARKS, ExclusiveLock);
 	snii_lsm_timing_end(&timing, index, &merge_names, n, ndocs,
 						counts[SNII_COUNTER_BYTES_MERGED]);
@@ -575,10 +592,33 @@ segments_of(const SniiView *view, SniiDirEntry *entries)
 }
 
 /*
+ * What to merge of the segments entries[0 .. n - 1].
+ */
+static SniiPolicyMerge
+choose(const SniiDirEntry *entries, int n, uint64 max_bytes, bool all)
+{
+	SniiPolicyMerge what = {0, 0};
+
+	if (!all)
+	{
+		SniiPolicySegment *segments = palloc((n + 1) *
+											 sizeof(SniiPolicySegment));
+
+		snii_lsm_policy_segments(entries, n, segments);
+		return snii_lsm_policy_merge(segments, n, max_bytes);
+	}
+	/* A single segment without dead documents is merged already. */
+	if (n > 1 || (n == 1 && entries[0].ndead > 0))
+		what.n = n;
+	return what;
+}
+
+/*
  * One merge: the policy's, or of everything.  Returns the number of inputs.
+ * The caller holds the lock of SLOT_MERGE, whatever the slot is.
  */
 static int
-merge_once(Relation index, uint64 max_bytes, bool all)
+merge_once(Relation index, int slot, uint64 max_bytes, bool all)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "snii merge",
@@ -588,27 +628,43 @@ merge_once(Relation index, uint64 max_bytes, bool all)
 	SniiDirEntry *entries = palloc((view->nentries + 1) *
 								   sizeof(SniiDirEntry));
 	int			n = segments_of(view, entries);
-	SniiPolicyMerge what = {0, 0};
+	int			first = 0;
+	SniiPolicyMerge what;
 
-	if (all)
+	if (slot == SNII_SLOT_NESTED)
 	{
-		/* A single segment without dead documents is merged already. */
-		if (n > 1 || (n == 1 && entries[0].ndead > 0))
-			what.n = n;
+		while (first < n && entries[first].id != outer_last_id)
+			first++;
+		first = Min(first + 1, n);
 	}
-	else
-	{
-		SniiPolicySegment *segments = palloc((n + 1) *
-											 sizeof(SniiPolicySegment));
-
-		snii_lsm_policy_segments(entries, n, segments);
-		what = snii_lsm_policy_merge(segments, n, max_bytes);
-	}
+	what = choose(entries + first, n - first, max_bytes, all);
 	if (what.n > 0)
-		merge_segments(index, entries + what.first, what.n);
+	{
+		first += what.first;
+		if (slot == SNII_SLOT_MERGE)
+			outer_last_id = entries[first + what.n - 1].id;
+		merge_segments(index, slot, entries + first, what.n);
+		if (slot == SNII_SLOT_MERGE)
+			outer_last_id = 0;
+	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return what.n;
+}
+
+/*
+ * Take the lock that lets one merge, and gives back what an aborted merge
+ * within another one left.
+ */
+static bool
+acquire_merge(Relation index, bool wait)
+{
+	if (!snii_storage_slot_acquire(index, SNII_SLOT_MERGE, wait))
+		return false;
+	outer_last_id = 0;
+	if (snii_storage_slot_acquire(index, SNII_SLOT_NESTED, false))
+		snii_storage_slot_release(index, SNII_SLOT_NESTED);
+	return true;
 }
 
 int
@@ -616,9 +672,9 @@ snii_lsm_merge(Relation index, uint64 max_bytes, bool wait)
 {
 	int			merges = 0;
 
-	if (!snii_storage_slot_acquire(index, SNII_SLOT_MERGE, wait))
+	if (!acquire_merge(index, wait))
 		return 0;
-	while (merge_once(index, max_bytes, false) > 0)
+	while (merge_once(index, SNII_SLOT_MERGE, max_bytes, false) > 0)
 	{
 		merges++;
 		CHECK_FOR_INTERRUPTS();
@@ -632,10 +688,23 @@ snii_lsm_merge_one(Relation index, uint64 max_bytes, bool wait)
 {
 	int			n;
 
-	if (!snii_storage_slot_acquire(index, SNII_SLOT_MERGE, wait))
+	if (!acquire_merge(index, wait))
 		return false;
-	n = merge_once(index, max_bytes, false);
+	n = merge_once(index, SNII_SLOT_MERGE, max_bytes, false);
 	snii_storage_slot_release(index, SNII_SLOT_MERGE);
+	return n > 0;
+}
+
+bool
+snii_lsm_merge_nested(Relation index)
+{
+	int			n;
+
+	if (outer_last_id == 0 ||
+		!snii_storage_slot_acquire(index, SNII_SLOT_NESTED, false))
+		return false;
+	n = merge_once(index, SNII_SLOT_NESTED, NESTED_MERGE_BYTES, false);
+	snii_storage_slot_release(index, SNII_SLOT_NESTED);
 	return n > 0;
 }
 
@@ -644,8 +713,8 @@ snii_lsm_merge_all(Relation index)
 {
 	int			n;
 
-	snii_storage_slot_acquire(index, SNII_SLOT_MERGE, true);
-	n = merge_once(index, 0, true);
+	(void) acquire_merge(index, true);
+	n = merge_once(index, SNII_SLOT_MERGE, 0, true);
 	snii_storage_slot_release(index, SNII_SLOT_MERGE);
 	return n;
 }
@@ -687,23 +756,14 @@ snii_lsm_load(Relation index, SniiPolicyLoad *load)
 	pfree(view);
 }
 
-bool
-snii_lsm_is_urgent(Relation index)
-{
-	SniiPolicyLoad load;
-
-	snii_lsm_load(index, &load);
-	return snii_lsm_policy_urgent(&load,
-								  (uint64) snii_lsm_buffer_limit_kb * 1024);
-}
-
 void
-snii_lsm_help(Relation index, Relation heap)
+snii_lsm_help(Relation index, Relation heap, bool merge)
 {
 	if (snii_lsm_flush(index, false, false) > 0)
 	{
 		snii_storage_count(index, SNII_COUNTER_HELPS, 1);
-		snii_lsm_merge(index, HELP_MERGE_BYTES, false);
+		if (merge)
+			snii_lsm_merge_one(index, HELP_MERGE_BYTES, false);
 		snii_lsm_recycle(index, heap);
 	}
 }

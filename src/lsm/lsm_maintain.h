@@ -45,19 +45,25 @@ extern int	snii_lsm_merge(Relation index, uint64 max_bytes, bool wait);
 extern bool snii_lsm_merge_one(Relation index, uint64 max_bytes, bool wait);
 
 /*
+ * The same from within a merge by this process (snii_storage_poll_hook), of
+ * what is newer than its inputs and not large: a long merge keeps nothing
+ * else from being done.
+ */
+extern bool snii_lsm_merge_nested(Relation index);
+
+/*
  * Free displaced pages that nobody reads any more, as snii_storage_recycle().
  */
 extern uint64 snii_lsm_recycle(Relation index, Relation heap);
 
-/* What is waiting to be done, and is it urgent? */
+/* What is waiting to be done? */
 extern void snii_lsm_load(Relation index, SniiPolicyLoad *load);
-extern bool snii_lsm_is_urgent(Relation index);
 
 /* Merge all segments into one; returns the number of inputs. */
 extern int	snii_lsm_merge_all(Relation index);
 
-/* Flush, and merge in bounds, on behalf of everybody. */
-extern void snii_lsm_help(Relation index, Relation heap);
+/* Flush, and do one merge in bounds, on behalf of everybody. */
+extern void snii_lsm_help(Relation index, Relation heap, bool merge);
 
 /* The directory is full: flush and merge until it is not. */
 extern void snii_lsm_make_room(Relation index, Relation heap);

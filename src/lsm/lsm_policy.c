@@ -330,9 +330,10 @@ snii_lsm_policy_advice(const SniiPolicyLoad *load, uint64 limit,
 	if (!has_worker)
 	{
 		advice.help = share >= 1.0 || load->nentries >= HELP_ENTRIES;
+		advice.help_merge = advice.help;
 		return advice;
 	}
-	advice.wake = share >= WAKE_SHARE || excess > 0;
+	advice.wake = snii_lsm_policy_flush(load, limit) || excess > 0;
 	if (share > SLEEP_SHARE)
 	{
 		advice.sleep_ms = SLEEP_MS * (share / SLEEP_SHARE - 1);
@@ -347,8 +348,16 @@ snii_lsm_policy_advice(const SniiPolicyLoad *load, uint64 limit,
 			advice.reason = SNII_SLEEP_SEGMENTS;
 		advice.sleep_ms += more;
 	}
-	advice.help = share >= HELP_SHARE || load->nentries >= HELP_ENTRIES;
+	/* Merges are the worker's, unless the directory is about to be full. */
+	advice.help_merge = load->nentries >= HELP_ENTRIES;
+	advice.help = share >= HELP_SHARE || advice.help_merge;
 	return advice;
+}
+
+bool
+snii_lsm_policy_flush(const SniiPolicyLoad *load, uint64 limit)
+{
+	return (double) load->sealed_bytes >= WAKE_SHARE * (double) limit;
 }
 
 bool

@@ -127,7 +127,8 @@ typedef enum SniiSleepReason
 typedef struct SniiPolicyAdvice
 {
 	bool		wake;			/* see to it that a worker is at work */
-	bool		help;			/* flush, and merge in bounds */
+	bool		help;			/* flush */
+	bool		help_merge;		/* and then merge, in bounds */
 	double		sleep_ms;		/* to be paid in shares */
 	SniiSleepReason reason;		/* of the greater part of the sleep */
 } SniiPolicyAdvice;
@@ -138,6 +139,12 @@ typedef struct SniiPolicyAdvice
  */
 extern SniiPolicyAdvice snii_lsm_policy_advice(const SniiPolicyLoad *load,
 											   uint64 limit, bool has_worker);
+
+/*
+ * Is there so much in the buffer that a worker flushes it?  Smaller segments
+ * would be merged more often.
+ */
+extern bool snii_lsm_policy_flush(const SniiPolicyLoad *load, uint64 limit);
 
 /* Is it so much that a worker should not be throttled? */
 extern bool snii_lsm_policy_urgent(const SniiPolicyLoad *load, uint64 limit);

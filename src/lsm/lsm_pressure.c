@@ -5,8 +5,9 @@
  *
  * Whoever seals a stretch looks at how much is waiting and does what the
  * policy says.  A sleep is not taken at once but owed, and paid in shares of
- * SHARE_MS at the beginning of later insertions of the same backend, before any lock: so one row
- * never waits for long, and who inserts most pays most.
+ * SHARE_MS at the beginning of later insertions of the same backend, before any
+ * lock of the index: so one row never waits for long, and who inserts most pays
+ * most.
  *
  *-------------------------------------------------------------------------
  */
@@ -65,5 +66,5 @@ snii_lsm_pressure_sealed(Relation index, Relation heap)
 		owed_reason = advice.reason;
 	owed_ms = Min(owed_ms + advice.sleep_ms, MAX_OWED_MS);
 	if (advice.help)
-		snii_lsm_help(index, heap);
+		snii_lsm_help(index, heap, advice.help_merge);
 }

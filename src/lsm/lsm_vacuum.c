@@ -30,7 +30,6 @@
 #include "storage/storage_compact.h"
 #include "storage/storage_directory.h"
 #include "storage/storage_meta.h"
-#include "storage/storage_object.h"
 #include "storage/storage_point.h"
 #include "storage/storage_recycle.h"
 
@@ -292,36 +291,19 @@ leave_to_worker(Relation index)
 	return load.nsegments > load.nsettled && snii_lsm_worker_request(index);
 }
 
-static void
-vacuum_delay_hook(void)
-{
-	snii_compat_vacuum_delay();
-}
-
 /*
  * Flush if that pays, merge, recycle: at the pace of VACUUM.
  */
 static void
 maintain(Relation index, Relation heap, bool flush)
 {
-	void		(*old_hook) (void) = snii_storage_interrupt_hook;
-
-	snii_storage_interrupt_hook = vacuum_delay_hook;
-	PG_TRY();
-	{
-		if (flush)
-			snii_lsm_flush(index, true, false);
-		snii_lsm_merge(index, OWN_MERGE_BYTES, false);
-		if (!leave_to_worker(index))
-			snii_lsm_merge(index, PG_UINT64_MAX, false);
-		snii_lsm_recycle(index, heap);
-		snii_storage_compact_free(index);
-	}
-	PG_FINALLY();
-	{
-		snii_storage_interrupt_hook = old_hook;
-	}
-	PG_END_TRY();
+	if (flush)
+		snii_lsm_flush(index, true, false);
+	snii_lsm_merge(index, OWN_MERGE_BYTES, false);
+	if (!leave_to_worker(index))
+		snii_lsm_merge(index, PG_UINT64_MAX, false);
+	snii_lsm_recycle(index, heap);
+	snii_storage_compact_free(index);
 }
 
 void

@@ -7,15 +7,20 @@
  * at a time: it holds the WORKER lock of the index for its session, which is
  * how others know of it, without shared memory and so without a restart.  It
  * lingers for a moment when there is nothing to do, since a process costs
- * more than a flush, and then leaves.
+ * more than a flush, and then leaves.  With the library preloaded, the
+ * launcher starts the same workers, a bounded number of them
+ * (lsm_launcher.c).
  *
  * A worker never delays anybody.  It locks the index alone, in a mode that
  * insertions and VACUUM do not mind, for one unit of work a transaction, and
- * has no snapshot.  At
- * least every POLL_MS it looks for sessions that wait for the index or want
- * the database for themselves, and gives way: the unit is abandoned like any
- * cancelled transaction, the pages that it took are returned by the next one.
- * While it lingers it holds no lock but WORKER, which no command takes.
+ * keeps no snapshot.  At least every POLL_MS of work it looks for sessions
+ * that wait for the index or want the database for themselves, and gives way:
+ * the unit is abandoned like any cancelled transaction, the pages that it took
+ * are returned by the next one.  While it lingers it holds no lock but
+ * WORKER, which no command takes.
+ *
+ * A long merge does not keep the buffer from being flushed, nor small segments
+ * from being merged: both are done from within it, when it looks around.
  *
  * A worker never starts or waits for a worker.
  *
@@ -23,6 +28,7 @@
  */
 #include "postgres.h"
 
+#include "lsm/lsm_launcher.h"
 #include "lsm/lsm_maintain.h"
 #include "lsm/lsm_policy.h"
 #include "lsm/lsm_worker.h"
@@ -40,7 +46,7 @@
 #include "libpq/pqsignal.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "postmaster/bgworker.h"
+#include "postmaster/autovacuum.h"
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
@@ -66,6 +72,18 @@ double		snii_lsm_cost_delay = 2;
 
 /* Rounds without work, of POLL_MS each, after which it leaves. */
 #define IDLE_ROUNDS		10
+
+/* How long it takes a worker to come; nobody starts another one meanwhile. */
+#define START_MS		1000
+
+/* How long an index is left alone after an error. */
+#define REST_MS			60000
+
+/* How long a worker of the pool serves one index while others wait. */
+#define SERVE_MS		2000
+
+/* Attempts at the WORKER lock, 10 ms apart: those who look take it, too. */
+#define LOCK_ATTEMPTS	5
 
 /* ----------------------------------------------------------------
  *		Asking for a worker
@@ -117,16 +135,13 @@ has_worker(Oid index)
 }
 
 bool
-snii_lsm_worker_request(Relation index)
+snii_lsm_worker_start(const SniiWorkerOrder *order, int notify,
+					  BackgroundWorkerHandle **handle)
 {
 	BackgroundWorker worker = {0};
 
-	/* What nobody else can see yet, no worker can open. */
-	if (!snii_lsm_workers || RelationUsesLocalBuffers(index) ||
-		snii_compat_is_new_in_transaction(index))
-		return false;
-	if (has_worker(RelationGetRelid(index)))
-		return true;
+	StaticAssertStmt(sizeof(SniiWorkerOrder) <= BGW_EXTRALEN,
+					 "what a worker is told");
 	worker.bgw_flags = BGWORKER_SHMEM_ACCESS |
 		BGWORKER_BACKEND_DATABASE_CONNECTION;
 	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
@@ -135,28 +150,71 @@ snii_lsm_worker_request(Relation index)
 	strlcpy(worker.bgw_function_name, "snii_lsm_worker_main",
 			sizeof(worker.bgw_function_name));
 	snprintf(worker.bgw_name, sizeof(worker.bgw_name),
-			 "snii worker for index %u of database %u",
-			 RelationGetRelid(index), MyDatabaseId);
+			 "snii worker for index %u of database %u", order->index,
+			 order->database);
 	strlcpy(worker.bgw_type, "snii worker", sizeof(worker.bgw_type));
-	worker.bgw_main_arg = ObjectIdGetDatum(RelationGetRelid(index));
-	memcpy(worker.bgw_extra, &MyDatabaseId, sizeof(Oid));
-	return RegisterDynamicBackgroundWorker(&worker, NULL);
+	memcpy(worker.bgw_extra, order, sizeof(*order));
+	worker.bgw_notify_pid = notify;
+	return RegisterDynamicBackgroundWorker(&worker, handle);
+}
+
+/*
+ * Start one, unless this backend did so a moment ago and it is still to come.
+ */
+static bool
+start_once(const SniiWorkerOrder *order)
+{
+	static Oid	last_index = InvalidOid;
+	static TimestampTz last_start = 0;
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (order->index == last_index &&
+		!TimestampDifferenceExceeds(last_start, now, START_MS))
+		return true;
+	if (!snii_lsm_worker_start(order, 0, NULL))
+		return false;
+	last_index = order->index;
+	last_start = now;
+	return true;
+}
+
+bool
+snii_lsm_worker_request(Relation index)
+{
+	SniiWorkerOrder order = {0};
+
+	/* What nobody else can see yet, no worker can open. */
+	if (!snii_lsm_workers || RelationUsesLocalBuffers(index) ||
+		snii_compat_is_new_in_transaction(index))
+		return false;
+	if (snii_lsm_launcher_exists())
+		return snii_lsm_launcher_request(RelationGetRelid(index),
+										 snii_lsm_buffer_limit_kb);
+	if (has_worker(RelationGetRelid(index)))
+		return true;
+	order.database = MyDatabaseId;
+	order.index = RelationGetRelid(index);
+	order.limit_kb = snii_lsm_buffer_limit_kb;
+	order.request = -1;
+	return start_once(&order);
 }
 
 /* ----------------------------------------------------------------
- *		Giving way
+ *		Giving way, and what else is done within a long merge
  * ----------------------------------------------------------------
  */
 
-/* The index that the unit of work at hand has locked. */
-static Relation work_index = NULL;
-static TimestampTz last_poll = 0;
+/* The unit of work at hand. */
+static Relation work_index = NULL;	/* is locked, or NULL: none */
+static bool in_merge = false;
+static bool nested = false;		/* in what is done within that merge */
 static bool gave_way = false;
+static TimestampTz last_poll = 0;
 
 /*
  * Does somebody want the database for itself (DROP DATABASE, CREATE DATABASE
  * ... TEMPLATE)?  Then this lock, which every new connection takes for a
- * moment, cannot be had.
+ * moment, cannot be had.  Not tied to a transaction, since there may be none.
  */
 static bool
 database_is_wanted(void)
@@ -164,25 +222,71 @@ database_is_wanted(void)
 	LOCKTAG		tag;
 
 	SET_LOCKTAG_OBJECT(tag, InvalidOid, DatabaseRelationId, MyDatabaseId, 0);
-	if (LockAcquire(&tag, RowExclusiveLock, false, true) ==
+	if (LockAcquire(&tag, RowExclusiveLock, true, true) ==
 		LOCKACQUIRE_NOT_AVAIL)
 		return true;
-	LockRelease(&tag, RowExclusiveLock, false);
+	LockRelease(&tag, RowExclusiveLock, true);
 	return false;
 }
 
+/* Is a swap under way, for which VACUUM would have to wait? */
+static bool
+holds_marks(void)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_PAGE(tag, MyDatabaseId, RelationGetRelid(work_index),
+					 SNII_LOCK_MARKS);
+	return snii_compat_lock_held(&tag, ExclusiveLock);
+}
+
 /*
- * Called by storage/ now and then while pages are written.
+ * Throttle as VACUUM is, unless it is urgent.
+ */
+static void
+set_throttle(bool urgent)
+{
+	double		delay = urgent ? 0 : snii_lsm_cost_delay;
+
+	if (VacuumCostDelay == delay && VacuumCostActive == (delay > 0))
+		return;
+	VacuumCostDelay = delay;
+	snii_compat_update_vacuum_costs();
+}
+
+static uint64
+buffer_limit(void)
+{
+	return (uint64) snii_lsm_buffer_limit_kb * 1024;
+}
+
+/*
+ * What a long merge must not hold up.
+ */
+static void
+work_within_merge(const SniiPolicyLoad *load)
+{
+	nested = true;
+	if (snii_lsm_policy_flush(load, buffer_limit()))
+	{
+		set_throttle(true);
+		snii_lsm_flush(work_index, false, false);
+	}
+	else if (load->nsegments > load->nsettled)
+		snii_lsm_merge_nested(work_index);
+	nested = false;
+}
+
+/*
+ * Look around.
  */
 static void
 poll_others(void)
 {
-	TimestampTz now = GetCurrentTimestamp();
+	SniiPolicyLoad load;
 
-	if (work_index == NULL ||
-		!TimestampDifferenceExceeds(last_poll, now, POLL_MS))
-		return;
-	last_poll = now;
+	/* Keeps the horizon back, and CREATE INDEX CONCURRENTLY waiting. */
+	InvalidateCatalogSnapshot();
 	if (LockHasWaitersRelation(work_index, WORK_LOCK) ||
 		database_is_wanted())
 	{
@@ -191,7 +295,31 @@ poll_others(void)
 				(errcode(ERRCODE_QUERY_CANCELED),
 				 errmsg("snii worker gives way to another session")));
 	}
-	if (snii_lsm_cost_delay > 0)
+	if (holds_marks() || nested || !in_merge)
+		return;
+	snii_lsm_load(work_index, &load);
+	work_within_merge(&load);
+	set_throttle(snii_lsm_policy_urgent(&load, buffer_limit()));
+}
+
+/*
+ * snii_storage_poll_hook
+ */
+static void
+worker_poll(void)
+{
+	TimestampTz now;
+
+	if (work_index == NULL)
+		return;
+	now = GetCurrentTimestamp();
+	if (TimestampDifferenceExceeds(last_poll, now, POLL_MS))
+	{
+		last_poll = now;
+		poll_others();
+	}
+	if (VacuumCostActive && VacuumCostBalance >= VacuumCostLimit &&
+		!holds_marks())
 		snii_compat_vacuum_delay();
 }
 
@@ -204,39 +332,41 @@ typedef enum WorkResult
 {
 	WORK_DONE,					/* did something: there may be more */
 	WORK_NONE,					/* nothing to do, or not now */
-	WORK_GONE					/* the index cannot be worked on any more */
+	WORK_GONE,					/* the index cannot be worked on any more */
+	WORK_FAILED					/* an error, which was reported */
 } WorkResult;
 
 /*
- * Throttle merges as VACUUM is, unless they are urgent.
- */
-static void
-set_throttle(bool urgent)
-{
-	char		delay[32];
-
-	snprintf(delay, sizeof(delay), "%g", urgent ? 0.0 : snii_lsm_cost_delay);
-	SetConfigOption("vacuum_cost_delay", delay, PGC_USERSET, PGC_S_SESSION);
-	snii_compat_update_vacuum_costs();
-}
-
-/*
- * Flush, or else one merge, of an index that is open and locked.
+ * A flush if the buffer is worth it ("any": if there is anything to flush),
+ * or else one merge, of an index that is open and locked.
  */
 static bool
-work_on(Relation index)
+work_on(Relation index, bool any)
 {
-	bool		did;
+	SniiPolicyLoad load;
+	bool		did = false;
 
-	set_throttle(true);
-	did = snii_lsm_flush(index, false, false) > 0;
+	snii_lsm_load(index, &load);
+	if (any || snii_lsm_policy_flush(&load, buffer_limit()))
+	{
+		set_throttle(true);
+		did = snii_lsm_flush(index, false, false) > 0;
+	}
 	if (!did)
 	{
-		set_throttle(snii_lsm_is_urgent(index));
+		set_throttle(snii_lsm_policy_urgent(&load, buffer_limit()));
+		in_merge = true;
 		did = snii_lsm_merge_one(index, PG_UINT64_MAX, false);
+		in_merge = false;
 	}
-	if (did && snii_lsm_recycle(index, NULL) > 0)
-		snii_storage_compact_free(index);
+	if (did)
+	{
+		/* The horizon is computed when a snapshot is taken. */
+		PushActiveSnapshot(GetTransactionSnapshot());
+		PopActiveSnapshot();
+		if (snii_lsm_recycle(index, NULL) > 0)
+			snii_storage_compact_free(index);
+	}
 	return did;
 }
 
@@ -244,7 +374,7 @@ work_on(Relation index)
  * One unit of work in a transaction of its own.
  */
 static WorkResult
-work_once(Oid oid)
+work_once(Oid oid, bool any)
 {
 	WorkResult	result = WORK_GONE;
 	Relation	index;
@@ -264,7 +394,8 @@ work_once(Oid oid)
 		work_index = index;
 		last_poll = GetCurrentTimestamp();
 		pgstat_report_activity(STATE_RUNNING, "snii: flush and merge");
-		result = work_on(index) ? WORK_DONE : WORK_NONE;
+		InvalidateCatalogSnapshot();
+		result = work_on(index, any) ? WORK_DONE : WORK_NONE;
 		work_index = NULL;
 	}
 	relation_close(index, WORK_LOCK);
@@ -275,7 +406,7 @@ work_once(Oid oid)
  * The same, with errors caught: giving way is one.
  */
 static WorkResult
-work_safely(Oid oid)
+work_safely(Oid oid, bool any)
 {
 	MemoryContext context = CurrentMemoryContext;
 	volatile WorkResult result = WORK_GONE;
@@ -283,12 +414,13 @@ work_safely(Oid oid)
 	StartTransactionCommand();
 	PG_TRY();
 	{
-		result = work_once(oid);
+		result = work_once(oid, any);
 		CommitTransactionCommand();
 	}
 	PG_CATCH();
 	{
 		work_index = NULL;
+		in_merge = nested = false;
 		HOLD_INTERRUPTS();
 		if (!gave_way)
 			EmitErrorReport();
@@ -297,7 +429,7 @@ work_safely(Oid oid)
 		MemoryContextSwitchTo(context);
 		FlushErrorState();
 		RESUME_INTERRUPTS();
-		result = gave_way ? WORK_NONE : WORK_GONE;
+		result = gave_way ? WORK_NONE : WORK_FAILED;
 		gave_way = false;
 	}
 	PG_END_TRY();
@@ -323,40 +455,153 @@ linger(void)
 	return database_is_wanted();
 }
 
-void
-snii_lsm_worker_main(Datum arg)
+/*
+ * Leave an index alone that failed.  In the pool the table remembers it; else
+ * the WORKER lock does, as long as this process keeps it.
+ */
+static void
+rest(void)
 {
-	Oid			index = DatumGetObjectId(arg);
-	Oid			database;
-	int			idle = 0;
+	snii_lsm_launcher_failed(REST_MS);
+	if (!snii_lsm_launcher_exists())
+		for (int ms = 0; ms < REST_MS && !linger(); ms += POLL_MS)
+			 /* wait */ ;
+}
 
-	memcpy(&database, MyBgworkerEntry->bgw_extra, sizeof(Oid));
-	pqsignal(SIGTERM, die);
-	pqsignal(SIGHUP, SignalHandlerForConfigReload);
-	BackgroundWorkerUnblockSignals();
-	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
+/*
+ * Work until there is nothing to do for a while.  What woke this worker is
+ * worth a flush, whatever the limit is here.
+ */
+static WorkResult
+work_until_idle(Oid index)
+{
+	TimestampTz begin = GetCurrentTimestamp();
+	WorkResult	result = WORK_DONE;
+	bool		any = true;
 
-	worker_tag(&my_tag, index);
-	before_shmem_exit(drop_worker_lock, (Datum) 0);
-	if (!take_worker_lock())
-		proc_exit(0);			/* somebody else was faster */
-	snii_storage_interrupt_hook = poll_others;
-	pgstat_report_appname("snii worker");
-	while (idle < IDLE_ROUNDS)
+	for (int idle = 0; idle < IDLE_ROUNDS;)
 	{
-		WorkResult	result = work_safely(index);
-
-		if (result == WORK_GONE || (!have_tag && !take_worker_lock()))
+		result = work_safely(index, any);
+		any = false;
+		if (result == WORK_GONE || result == WORK_FAILED)
 			break;
-		if (result == WORK_DONE)
-			idle = 0;
-		else
+		if (snii_lsm_launcher_others_wait() &&
+			(result == WORK_NONE ||
+			 TimestampDifferenceExceeds(begin, GetCurrentTimestamp(),
+										SERVE_MS)))
 		{
-			idle++;
-			if (linger())
-				break;
+			if (result == WORK_DONE)
+				snii_lsm_launcher_again();
+			break;
+		}
+		idle = result == WORK_DONE ? 0 : idle + 1;
+		if (idle > 0 && linger())
+		{
+			result = WORK_GONE;
+			break;
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
+	return result;
+}
+
+/* Take the WORKER lock; false if another worker has it. */
+static bool
+lock_index(const LOCKTAG *tag)
+{
+	for (int i = 0; i < LOCK_ATTEMPTS; i++)
+	{
+		if (LockAcquire(tag, ExclusiveLock, true, true) !=
+			LOCKACQUIRE_NOT_AVAIL)
+			return true;
+		pg_usleep(10000L);
+		CHECK_FOR_INTERRUPTS();
+	}
+	return false;
+}
+
+/*
+ * Maintain an index until there is nothing to do.
+ */
+static void
+maintain(Oid index)
+{
+	LOCKTAG		tag;
+	WorkResult	result;
+
+	worker_tag(&tag, index);
+	do
+	{
+		if (!lock_index(&tag))
+			return;
+		result = work_until_idle(index);
+		if (result == WORK_FAILED)
+			rest();
+		LockRelease(&tag, ExclusiveLock, true);
+
+		/*
+		 * Whoever looked before that believes that we go on, so look once
+		 * more.
+		 */
+	} while (result == WORK_NONE && !snii_lsm_launcher_others_wait() &&
+			 work_safely(index, false) == WORK_DONE);
+}
+
+/*
+ * Settings of postgresql.conf, ALTER DATABASE and ALTER ROLE are meant for
+ * sessions; these would do harm here.
+ */
+static void
+adjust_settings(int limit_kb)
+{
+	static const char *const fixed[][2] = {
+		{"zero_damaged_pages", "false"},
+		{"statement_timeout", "0"},
+		{"lock_timeout", "0"},
+		{"idle_in_transaction_session_timeout", "0"},
+		{"transaction_timeout", "0"},
+		{"default_transaction_read_only", "off"},
+		{"default_transaction_deferrable", "off"},
+		{"default_transaction_isolation", "read committed"},
+		{"synchronous_commit", "local"},
+		{"default_tablespace", ""}
+	};
+	char		buf[32];
+
+	for (int i = 0; i < lengthof(fixed); i++)
+		if (GetConfigOption(fixed[i][0], true, false) != NULL)
+			SetConfigOption(fixed[i][0], fixed[i][1], PGC_SUSET,
+							PGC_S_OVERRIDE);
+	if (limit_kb < snii_lsm_buffer_limit_kb)
+	{
+		snprintf(buf, sizeof(buf), "%d", limit_kb);
+		SetConfigOption("snii.buffer_limit", buf, PGC_USERSET,
+						PGC_S_OVERRIDE);
+	}
+	if (autovacuum_work_mem >= 0)
+	{
+		snprintf(buf, sizeof(buf), "%d", autovacuum_work_mem);
+		SetConfigOption("maintenance_work_mem", buf, PGC_USERSET,
+						PGC_S_OVERRIDE);
+	}
+}
+
+void
+snii_lsm_worker_main(Datum arg)
+{
+	SniiWorkerOrder order;
+
+	memcpy(&order, MyBgworkerEntry->bgw_extra, sizeof(order));
+	pqsignal(SIGTERM, die);
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	if (order.request >= 0 && !snii_lsm_launcher_attach(&order))
+		proc_exit(0);
+	BackgroundWorkerUnblockSignals();
+	BackgroundWorkerInitializeConnectionByOid(order.database, InvalidOid,
+											  BGWORKER_BYPASS_ALLOWCONN);
+	adjust_settings(order.limit_kb);
+	pgstat_report_appname("snii worker");
+	snii_storage_poll_hook = worker_poll;
+	maintain(order.index);
 	proc_exit(0);
 }

@@ -25,6 +25,7 @@
 #include "storage/storage_counters.h"
 #include "storage/storage_list.h"
 #include "storage/storage_meta.h"
+#include "storage/storage_object.h"
 #include "storage/storage_page.h"
 #include "storage/storage_patch.h"
 #include "storage/storage_point.h"
@@ -688,7 +689,7 @@ load_page(SniiBufferReader *r, uint32 i)
 	bool		valid;
 	instr_time	start;
 
-	CHECK_FOR_INTERRUPTS();
+	snii_storage_poll();
 	snii_storage_time_begin(&start);
 	buf = lock_data_page(r->index, blk, BUFFER_LOCK_SHARE);
 	if (!BufferIsValid(buf))

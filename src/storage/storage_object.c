@@ -78,7 +78,16 @@ snii_storage_writer_id(const SniiObjectWriter *w)
 	return w->id;
 }
 
-void		(*snii_storage_interrupt_hook) (void) = NULL;
+void		(*snii_storage_poll_hook) (void) = NULL;
+
+void
+snii_storage_poll(void)
+{
+	CHECK_FOR_INTERRUPTS();
+	if (snii_storage_poll_hook != NULL && InterruptHoldoffCount == 0 &&
+		CritSectionCount == 0)
+		snii_storage_poll_hook();
+}
 
 /*
  * Write n page images to blocks, in one WAL record.
@@ -91,10 +100,10 @@ write_batch(Relation index, const BlockNumber *blocks,
 	bool		wal = RelationNeedsWAL(index);
 	instr_time	start;
 
-	CHECK_FOR_INTERRUPTS();
+	snii_storage_poll();
 	snii_storage_time_begin(&start);
-	if (snii_storage_interrupt_hook != NULL)
-		snii_storage_interrupt_hook();
+	/* Of VACUUM, and of workers: does nothing elsewhere. */
+	snii_compat_vacuum_delay();
 	snii_storage_time_end(SNII_TIME_WAITED, &start);
 	snii_storage_time_begin(&start);
 	for (int i = 0; i < n; i++)
@@ -602,7 +611,7 @@ snii_storage_marks_load(const SniiObject *object, uint64 ndocs, uint8 *bits)
 		memcpy(bits + byte, PageGetContents(BufferGetPage(buf)), n);
 		UnlockReleaseBuffer(buf);
 		byte += n;
-		CHECK_FOR_INTERRUPTS();
+		snii_storage_poll();
 	}
 	/* Whoever counts bits relies on it. */
 	if (ndocs % 8 != 0 && (bits[len - 1] >> (ndocs % 8)) != 0)
@@ -647,6 +656,6 @@ snii_storage_marks_set(const SniiObject *object, uint64 ndocs,
 		}
 		GenericXLogFinish(state);
 		UnlockReleaseBuffer(buf);
-		CHECK_FOR_INTERRUPTS();
+		snii_storage_poll();
 	}
 }

@@ -34,10 +34,17 @@ typedef struct SniiObjectRef
 /* ---------------- writing ---------------- */
 
 /*
- * Called between batches of pages that are written, with no buffer locked;
- * may raise.  For background workers.  NULL: nothing.
+ * For background workers: called by snii_storage_poll(); may raise, sleep, and
+ * maintain the index in another slot.  NULL: nothing.
  */
-extern void (*snii_storage_interrupt_hook) (void);
+extern void (*snii_storage_poll_hook) (void);
+
+/*
+ * CHECK_FOR_INTERRUPTS for whatever a flush or a merge does: to be called at
+ * least every few milliseconds of work, with no buffer locked.  Pins may be
+ * held.
+ */
+extern void snii_storage_poll(void);
 
 /*
  * Begin an object in allocation slot "slot", whose lock the caller holds and
