@@ -227,6 +227,14 @@ SET snii.buffer_limit = 256;
 SET snii.no_such_setting = 1;
 INSERT INTO tx SELECT g, 'flushed' || g || ' ' || md5(g::text) || ' common words in each row' FROM generate_series(50000, 60000) g;
 SELECT count(*) FROM tx WHERE body ### 'common words in each row';
+-- by the insertion, or by a worker a moment later
+DO $$
+BEGIN
+	FOR i IN 1..1000 LOOP
+		EXIT WHEN EXISTS (SELECT FROM snii_segments('tx_i') WHERE kind = 'segment' AND id > 1);
+		PERFORM pg_sleep(0.01);
+	END LOOP;
+END $$;
 SELECT count(*) > 0 AS flushed FROM snii_segments('tx_i') WHERE kind = 'segment' AND id > 1;
 SELECT snii_check('tx_i', true);
 DELETE FROM tx WHERE id % 2 = 0;
