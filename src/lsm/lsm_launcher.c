@@ -11,8 +11,9 @@
  * that seals a stretch.  Nothing in it matters to recovery or a standby.
  *
  * A request is WAITING until the launcher starts a worker for it (STARTING),
- * which then owns it (RUNNING) and ends it in an exit callback.  A worker that
- * never came is found by the launcher.  After a failure the request stays,
+ * which then owns it (RUNNING) and ends it in an exit callback; it waits again
+ * if it was repeated since the worker looked at the index for the last time.
+ * A worker that never came is found by the launcher.  After a failure the request stays,
  * RESTING, so that an index that always fails is not tried all the time.
  *
  * The lock of the table is held for a walk over it and nothing else.
@@ -64,6 +65,7 @@ typedef struct Request
 {
 	RequestState state;
 	SniiWorkerOrder order;
+	bool		again;			/* RUNNING: asked for since the last look */
 	uint64		turn;			/* WAITING: the lowest is next */
 	TimestampTz when;			/* STARTING: since; RESTING: until */
 } Request;
@@ -179,6 +181,7 @@ static void
 queue_request(Request *r)
 {
 	r->state = REQUEST_WAITING;
+	r->again = false;
 	r->turn = pool->next_turn++;
 }
 
@@ -209,6 +212,8 @@ snii_lsm_launcher_request(Oid index, int limit_kb)
 		queue_request(r);
 		wake_launcher();
 	}
+	else
+		r->again = true;
 	if (result && r->state == REQUEST_WAITING && pool->blocked)
 		result = false;
 	LWLockRelease(pool->lock);
@@ -222,21 +227,20 @@ snii_lsm_launcher_request(Oid index, int limit_kb)
 
 /* The request of this process, and what becomes of it. */
 static Request *my_request = NULL;
-static bool my_again = false;
 static int	my_rest_ms = 0;
 
 static void
 end_request(int code, Datum arg)
 {
 	LWLockAcquire(pool->lock, LW_EXCLUSIVE);
-	if (my_again)
-		queue_request(my_request);
-	else if (my_rest_ms > 0)
+	if (my_rest_ms > 0)
 	{
 		my_request->state = REQUEST_RESTING;
 		my_request->when = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
 													   my_rest_ms);
 	}
+	else if (my_request->again)
+		queue_request(my_request);
 	else
 		my_request->state = REQUEST_FREE;
 	wake_launcher();
@@ -294,9 +298,21 @@ snii_lsm_launcher_others_wait(void)
 }
 
 void
+snii_lsm_launcher_look(void)
+{
+	if (my_request == NULL)
+		return;
+	LWLockAcquire(pool->lock, LW_EXCLUSIVE);
+	my_request->again = false;
+	LWLockRelease(pool->lock);
+}
+
+void
 snii_lsm_launcher_again(void)
 {
-	my_again = true;
+	LWLockAcquire(pool->lock, LW_EXCLUSIVE);
+	my_request->again = true;
+	LWLockRelease(pool->lock);
 }
 
 void

@@ -37,6 +37,9 @@ extern bool snii_lsm_launcher_request(Oid index, int limit_kb);
  */
 extern bool snii_lsm_launcher_attach(const SniiWorkerOrder *order);
 
+/* The worker looks at the index now: what was asked before is heeded. */
+extern void snii_lsm_launcher_look(void);
+
 /* Do others wait for a worker, and is the pool full? */
 extern bool snii_lsm_launcher_others_wait(void);
 

@@ -411,6 +411,7 @@ work_safely(Oid oid, bool any)
 	MemoryContext context = CurrentMemoryContext;
 	volatile WorkResult result = WORK_GONE;
 
+	snii_lsm_launcher_look();
 	StartTransactionCommand();
 	PG_TRY();
 	{
@@ -469,8 +470,8 @@ rest(void)
 }
 
 /*
- * Work until there is nothing to do for a while.  What woke this worker is
- * worth a flush, whatever the limit is here.
+ * Work until there is nothing to do for a while.  Whoever woke this worker
+ * wants a flush.
  */
 static WorkResult
 work_until_idle(Oid index)
@@ -535,15 +536,18 @@ maintain(Oid index)
 		if (!lock_index(&tag))
 			return;
 		result = work_until_idle(index);
+		/* Whoever asked may have a smaller limit than we: leave nothing. */
+		if (result == WORK_NONE && work_safely(index, true) == WORK_FAILED)
+			result = WORK_FAILED;
 		if (result == WORK_FAILED)
 			rest();
 		LockRelease(&tag, ExclusiveLock, true);
 
 		/*
 		 * Whoever looked before that believes that we go on, so look once
-		 * more.
+		 * more.  The pool's table knows of those who asked.
 		 */
-	} while (result == WORK_NONE && !snii_lsm_launcher_others_wait() &&
+	} while (result == WORK_NONE && !snii_lsm_launcher_exists() &&
 			 work_safely(index, false) == WORK_DONE);
 }
 
