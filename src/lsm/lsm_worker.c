@@ -35,7 +35,7 @@
 #include "storage/storage_alloc.h"
 #include "storage/storage_compact.h"
 #include "storage/storage_object.h"
-#include "storage/storage_recycle.h"
+#include "storage/storage_timing.h"
 
 #include "access/genam.h"
 #include "access/relation.h"
@@ -104,11 +104,18 @@ worker_tag(LOCKTAG *tag, Oid index)
 static LOCKTAG my_tag;
 static bool have_tag = false;
 
+/* False if another worker has it. */
 static bool
 take_worker_lock(void)
 {
-	have_tag = LockAcquire(&my_tag, ExclusiveLock, true, true) !=
-		LOCKACQUIRE_NOT_AVAIL;
+	for (int i = 0; i < LOCK_ATTEMPTS && !have_tag; i++)
+	{
+		if (i > 0)
+			pg_usleep(10000L);
+		CHECK_FOR_INTERRUPTS();
+		have_tag = LockAcquire(&my_tag, ExclusiveLock, true, true) !=
+			LOCKACQUIRE_NOT_AVAIL;
+	}
 	return have_tag;
 }
 
@@ -320,7 +327,13 @@ worker_poll(void)
 	}
 	if (VacuumCostActive && VacuumCostBalance >= VacuumCostLimit &&
 		!holds_marks())
+	{
+		instr_time	start;
+
+		snii_storage_time_begin(&start);
 		snii_compat_vacuum_delay();
+		snii_storage_time_end(SNII_TIME_WAITED, &start);
+	}
 }
 
 /* ----------------------------------------------------------------
@@ -484,6 +497,8 @@ work_until_idle(Oid index)
 	{
 		result = work_safely(index, any);
 		any = false;
+		if (!take_worker_lock())
+			result = WORK_GONE;
 		if (result == WORK_GONE || result == WORK_FAILED)
 			break;
 		if (snii_lsm_launcher_others_wait() &&
@@ -506,42 +521,29 @@ work_until_idle(Oid index)
 	return result;
 }
 
-/* Take the WORKER lock; false if another worker has it. */
-static bool
-lock_index(const LOCKTAG *tag)
-{
-	for (int i = 0; i < LOCK_ATTEMPTS; i++)
-	{
-		if (LockAcquire(tag, ExclusiveLock, true, true) !=
-			LOCKACQUIRE_NOT_AVAIL)
-			return true;
-		pg_usleep(10000L);
-		CHECK_FOR_INTERRUPTS();
-	}
-	return false;
-}
-
 /*
  * Maintain an index until there is nothing to do.
  */
 static void
 maintain(Oid index)
 {
-	LOCKTAG		tag;
 	WorkResult	result;
 
-	worker_tag(&tag, index);
+	worker_tag(&my_tag, index);
+	before_shmem_exit(drop_worker_lock, (Datum) 0);
 	do
 	{
-		if (!lock_index(&tag))
+		if (!take_worker_lock())
 			return;
 		result = work_until_idle(index);
 		/* Whoever asked may have a smaller limit than we: leave nothing. */
 		if (result == WORK_NONE && work_safely(index, true) == WORK_FAILED)
 			result = WORK_FAILED;
+		if (!take_worker_lock())
+			return;
 		if (result == WORK_FAILED)
 			rest();
-		LockRelease(&tag, ExclusiveLock, true);
+		drop_worker_lock(0, (Datum) 0);
 
 		/*
 		 * Whoever looked before that believes that we go on, so look once
