@@ -1,4 +1,4 @@
-# Acceptance cases of docs/testing.md by index and by sequential scan, in the
+# Acceptance cases by index and by sequential scan, in the
 # write buffer, flushed, merged and rebuilt, each before and after kill -9.
 
 use strict;
