@@ -91,8 +91,10 @@ choose_width(const int *histogram, int n, int maxbits, int *width,
 		size_t		size;
 
 		exceptions += histogram[w + 1];
-		size = 3 + SNII_BITPACK_BYTES(n, w) + exceptions +
-			SNII_BITPACK_BYTES(exceptions, maxbits - w);
+		size = 3 + exceptions + SNII_BITPACK_BYTES(exceptions, maxbits - w);
+		if (size >= best)
+			break;				/* what exceptions take only grows */
+		size += SNII_BITPACK_BYTES(n, w);
 		if (size < best)
 		{
 			best = size;

@@ -34,7 +34,8 @@ PRELOAD, ONE_INSERT, ONE_COPY = 200000, 50000, 100000
 QUICK_PRELOAD, QUICK_INSERT, QUICK_COPY = 20000, 10000, 10000
 
 MEDIAN_LIMIT, SINGLE_LIMIT = 1.05, 1.2
-SLOW_MS = 400                   # such a query runs once
+SLOW_MS = 150                   # such a query runs once
+SLOW_BUILD_S = 20              # such a build runs as --slow-runs says
 FAST_MS = 5                     # such a query runs FAST_TIMES as often
 FAST_TIMES = 4
 COUNTS_AGREE = 0.05
@@ -274,7 +275,8 @@ class Bench:
             for i in range(self.o.runs):
                 order = self.arms if i % 2 == 0 else self.arms[::-1]
                 for arm in order:
-                    if i >= self.o.slow_runs and runs[arm][0][1] > 60:
+                    if i >= self.o.slow_runs and \
+                            runs[arm][0][1] > SLOW_BUILD_S:
                         continue
                     runs[arm].append(self.build_once(arm, c))
             ours = [median([r[k] for r in runs['snii']]) for k in range(5)]
@@ -579,10 +581,10 @@ class Bench:
             self.describe(have)
         if 'build' in self.o.sections:
             self.build(have)
-        if 'queries' in self.o.sections:
-            self.queries(have)
         if 'inserts' in self.o.sections:
             self.inserts()
+        if 'queries' in self.o.sections:
+            self.queries(have)
 
 
 def main():
@@ -593,7 +595,7 @@ def main():
                    help='small corpora, few queries, one run: 3 minutes')
     p.add_argument('--runs', type=int, default=0, help='builds, inserts (3)')
     p.add_argument('--slow-runs', type=int, default=0,
-                   help='runs of an arm above a minute of CPU time (as runs)')
+                   help='builds of an arm above 20 s of CPU time (as runs)')
     p.add_argument('--query-runs', type=int, default=0,
                    help='runs of a query after the first (3)')
     p.add_argument('--sections', default='build,queries,inserts',
