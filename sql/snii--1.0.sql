@@ -443,7 +443,7 @@ CREATE FUNCTION @extschema@.snii_horizon_holder(stamp xid8) RETURNS text
 		FROM pg_prepared_xacts
 		WHERE database = current_database()
 	) h (holder, age, self)
-	WHERE h.age >= age(stamp::xid)
+	WHERE h.age >= age(stamp::xid) AND NOT pg_is_in_recovery()
 	ORDER BY h.age DESC, h.self
 	LIMIT 1;
 	END;
