@@ -609,7 +609,12 @@ choose(const SniiDirEntry *entries, int n, uint64 max_bytes, bool all)
 	}
 	/* A single segment without dead documents is merged already. */
 	if (n > 1 || (n == 1 && entries[0].ndead > 0))
-		what.n = n;
+		for (uint64 docs = 0; what.n < n; what.n++)
+		{
+			docs += entries[what.n].ndocs;
+			if (docs > SNII_POLICY_MAX_DOCS && what.n > 0)
+				break;
+		}
 	return what;
 }
 

@@ -111,7 +111,7 @@ policy_advice(PG_FUNCTION_ARGS)
 	SniiPolicyLoad load;
 	uint64		limit = (uint64) PG_GETARG_INT64(1);
 	SniiPolicyAdvice advice;
-	Datum		values[5];
+	Datum		values[6];
 
 	load.sealed_bytes = (uint64) PG_GETARG_INT64(0);
 	load.nsegments = PG_GETARG_INT32(2);
@@ -120,9 +120,10 @@ policy_advice(PG_FUNCTION_ARGS)
 	advice = snii_lsm_policy_advice(&load, limit, PG_GETARG_BOOL(5));
 	values[0] = BoolGetDatum(advice.wake);
 	values[1] = BoolGetDatum(advice.help);
-	values[2] = Float8GetDatum(advice.sleep_ms);
-	values[3] = Int32GetDatum((int32) advice.reason);
-	values[4] = BoolGetDatum(snii_lsm_policy_urgent(&load, limit));
+	values[2] = BoolGetDatum(advice.help_merge);
+	values[3] = Float8GetDatum(advice.sleep_ms);
+	values[4] = Int32GetDatum((int32) advice.reason);
+	values[5] = BoolGetDatum(snii_lsm_policy_urgent(&load, limit));
 	PG_RETURN_DATUM(make_row(fcinfo, values));
 }
 

@@ -18,8 +18,8 @@ COMMENT ON FUNCTION policy_debt(bigint[], bigint[], bigint[]) IS
 
 CREATE FUNCTION policy_advice(sealed bigint, size bigint, nsegments integer,
 	nsettled integer, nentries integer, has_worker boolean,
-	OUT wake boolean, OUT help boolean, OUT sleep_ms double precision,
-	OUT reason integer, OUT urgent boolean) RETURNS record
+	OUT wake boolean, OUT help boolean, OUT help_merge boolean,
+	OUT sleep_ms double precision, OUT reason integer, OUT urgent boolean) RETURNS record
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 COMMENT ON FUNCTION policy_advice(bigint, bigint, integer, integer, integer,
 	boolean) IS 'what an inserter is to do';

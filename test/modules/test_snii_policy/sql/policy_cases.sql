@@ -101,7 +101,9 @@ SELECT sealed, excess, a.* FROM generate_series(0, 40000000, 500000) sealed,
 SELECT count(*) FROM load a JOIN load b
 	ON a.sealed <= b.sealed AND a.excess <= b.excess
 WHERE a.wake > b.wake OR a.help > b.help OR a.sleep_ms > b.sleep_ms
-	OR a.urgent > b.urgent;
+	OR a.urgent > b.urgent OR a.help_merge > b.help_merge;
+-- who merges flushes, too
+SELECT count(*) FROM load WHERE help_merge AND NOT help;
 -- in this order: a worker is woken, then told to hurry, then inserters sleep,
 -- then they help; and no sleep is without a reason
 SELECT min(sealed) FILTER (WHERE wake) AS wake,
@@ -119,8 +121,8 @@ SELECT count(*) FILTER (WHERE (sleep_ms > 0) <> (reason > 0)) AS unreasonable,
 SELECT DISTINCT reason FROM load WHERE sleep_ms > 0 AND excess = 0;
 SELECT DISTINCT reason FROM load WHERE sleep_ms > 0 AND sealed = 0;
 -- many segments are nothing bad as such, a full directory is
-SELECT sleep_ms, help FROM policy_advice(0, 8388608, 60, 60, 64, true);
-SELECT sleep_ms, help FROM policy_advice(0, 8388608, 90, 90, 96, true);
+SELECT sleep_ms, help, help_merge FROM policy_advice(0, 8388608, 60, 60, 64, true);
+SELECT sleep_ms, help, help_merge FROM policy_advice(0, 8388608, 90, 90, 96, true);
 -- without a worker: help from the limit on, never sleep
 SELECT a.* FROM unnest(ARRAY[0, 8000000, 8388608, 80000000]) sealed,
 	policy_advice(sealed, 8388608, 10, 10, 20, false) a;
