@@ -36,3 +36,12 @@ CREATE FUNCTION test_lsm_info(index regclass, OUT generation bigint,
 CREATE FUNCTION test_lsm_poke(index regclass, block integer,
 	offset_in_page integer, bytes bytea) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+
+-- Reads the write buffer on from where the session left it, by at most so many
+-- records of each stretch (0: all); says what it has not read, ever.
+CREATE FUNCTION test_lsm_resume(index regclass, step integer DEFAULT 0)
+	RETURNS text AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+
+-- Appends records of rows that do not exist, so many in each lane.
+CREATE FUNCTION test_lsm_append(index regclass, n integer) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
