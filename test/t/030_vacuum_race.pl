@@ -4,6 +4,8 @@
 # Inserters delete as many rows as they insert, so that each snapshot has the
 # same number of rows; readers ask for the number by index, and raise an error
 # when it differs.
+#
+#	SNII_RACE_SECONDS=n	a longer race
 
 use strict;
 use warnings;
