@@ -295,7 +295,7 @@ over_budget(const SniiInvBuilder *b)
 
 	return kept >= b->budget / 16 &&
 		snii_inv_spimi_used(b->spimi) + kept >= b->budget &&
-		snii_inv_spimi_arena(b->spimi) >= b->budget / 4;
+		snii_inv_spimi_spillable(b->spimi) >= b->budget / 4;
 }
 
 void

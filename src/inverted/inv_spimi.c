@@ -218,7 +218,7 @@ static int	compare_sorted(const SpimiSorted *a, const SpimiSorted *b,
 static void
 consider_spill(SniiSpimi *s)
 {
-	Size		freed = (Size) (s->arena.nblocks + s->keys.nblocks) * BLOCK_SIZE;
+	Size		freed = snii_inv_spimi_spillable(s);
 
 	s->spill = (snii_inv_spimi_used(s) >= s->budget &&
 				freed >= s->budget / 4) ||
@@ -272,7 +272,7 @@ add_block(SniiSpimi *s, SpimiBlocks *b, uint32 limit)
 	b->nblocks++;
 	b->free = 0;
 	if (b == &s->arena && s->hook.arena != NULL)
-		s->hook.arena(s->hook.arg, snii_inv_spimi_arena(s));
+		s->hook.arena(s->hook.arg, snii_inv_spimi_spillable(s));
 	consider_spill(s);
 }
 
@@ -387,6 +387,13 @@ Size
 snii_inv_spimi_arena(const SniiSpimi *s)
 {
 	return (Size) s->arena.nblocks * BLOCK_SIZE;
+}
+
+/* Bytes that a spill frees for good: postings and terms, not the table. */
+Size
+snii_inv_spimi_spillable(const SniiSpimi *s)
+{
+	return (Size) (s->arena.nblocks + s->keys.nblocks) * BLOCK_SIZE;
 }
 
 /* Has the budget, or a limit of the addresses, been reached? */

@@ -22,7 +22,7 @@ typedef struct SniiMemoryHook
 	void	   *arg;
 	void		(*grow) (void *arg, Size bytes);
 	void		(*shrink) (void *arg, Size bytes);
-	/* the arena has so many bytes now; may be NULL */
+	/* the arena grew, and a spill would free so many bytes; may be NULL */
 	void		(*arena) (void *arg, Size bytes);
 } SniiMemoryHook;
 
@@ -56,6 +56,7 @@ extern bool snii_inv_spimi_should_spill(const SniiSpimi *s);
 
 extern Size snii_inv_spimi_used(const SniiSpimi *s);
 extern Size snii_inv_spimi_arena(const SniiSpimi *s);
+extern Size snii_inv_spimi_spillable(const SniiSpimi *s);
 extern uint64 snii_inv_spimi_tokens(const SniiSpimi *s);
 extern uint32 snii_inv_spimi_terms(const SniiSpimi *s);
 

@@ -65,7 +65,10 @@ extern void snii_mem_reporter_end(SniiMemReporter *r);
 extern void snii_mem_reserve(SniiMemReporter *r, Size bytes);
 extern void snii_mem_release(SniiMemReporter *r, Size bytes);
 
-/* The arena has that many bytes now: asks the limiter. */
+/*
+ * The arena grew by a block or was emptied, and a spill would now free that
+ * many bytes: asks the limiter.
+ */
 extern void snii_mem_arena(SniiMemReporter *r, Size bytes);
 
 /* Should the writer spill now, because others need memory? */
