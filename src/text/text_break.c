@@ -3,10 +3,11 @@
  * text_break.c
  *	  Unicode words of a text: what the standard analyzer does.
  *
- * A token is a segment between two word boundaries of ICU's root locale (UAX
- * 29 with ICU's tailorings and dictionaries) whose rule status is not
- * UBRK_WORD_NONE, case-folded.  Three ways lead to it, each several times as
- * fast as the next:
+ * The text is cut at separators: white space, '@', colons, and two more that
+ * snii_text_separates() lists.  A token is a segment between two word
+ * boundaries of UAX 29 of what stands between them, with the dictionaries of
+ * ICU's root locale, whose rule status in ICU is not UBRK_WORD_NONE,
+ * case-folded.  Three ways lead to it, each several times as fast as the next:
  *
  *	- ascii_word() for a segment of ASCII;
  *	- table_word() for a segment of letters, numbers, joiners, marks and the
@@ -25,12 +26,14 @@
  *	  boundaries before it.  Hence ICU may be given the text up to such a
  *	  character only.
  *
- * ASCII white space always separates, even where ICU would glue it to a
- * following ZERO WIDTH JOINER and circled letter: no token holds a space.
+ * Separators separate even where UAX 29 would glue them to a following mark,
+ * or to a ZERO WIDTH JOINER and circled letter: no token holds a space.
  *
  * When the tables are first filled, they are compared with ICU on all
  * sequences of three classes.  If a release of ICU has rules that differ from
- * what is written here, everything goes to ICU: slower, never wrong.
+ * what is written here, segments that are not ASCII alone go to ICU, with what
+ * follows them up to a separator: slower, but true to that release.  Text of
+ * ASCII alone is cut in the same way under every release.
  *
  * Cost is linear in the length of the text.  What text_window.c says about
  * very long runs holds here too.
@@ -48,7 +51,7 @@
 #define BYTE_WORD		0x01	/* ASCII letter, number or joiner */
 #define BYTE_UPPER		0x02	/* ASCII capital */
 #define BYTE_MID		0x04	/* ASCII that may stand inside of a word */
-#define BYTE_HIGH		0x08	/* not for the ASCII way */
+#define BYTE_HIGH		0x08	/* not ASCII */
 
 /* Code points of each class for the check of the rules. */
 static const uint32 class_samples[] = {
@@ -68,8 +71,7 @@ class_at(const uint8 *p, const uint8 *end, uint32 *len)
 	uint32		cp = snii_utf8_decode(p, end, len);
 
 	if (unlikely(!tables_used))
-		return cp < 0x80 && snii_ascii_space(cp) ?
-			SNII_WORD_OTHER : SNII_WORD_ICU;
+		return snii_text_separates(cp) ? SNII_WORD_SEPARATOR : SNII_WORD_ICU;
 	return snii_text_props(cp)->word_class[cp & 0xFF];
 }
 
@@ -146,6 +148,8 @@ table_word(SniiTextOutput *out, const uint8 *start, const uint8 *end)
 	const uint8 *p = start + len;
 	bool		is_word = left != SNII_WORD_JOINER;
 
+	if (unlikely(!tables_used))
+		return snii_text_window_words(out, start, end);
 	while (p < end)
 	{
 		SniiWordClass next = class_at(p, end, &len);
@@ -254,7 +258,8 @@ high_characters(SniiTextOutput *out, const uint8 *boundary,
 	const uint8 *segment = p;
 	bool		after_space = false;
 
-	if (p > boundary && p[-1] < 0x80 && !snii_ascii_space(p[-1]))
+	if (p > boundary && p[-1] < 0x80 &&
+		snii_text_props_ascii[p[-1]] != SNII_WORD_SEPARATOR)
 		segment = p - 1;
 	while (p < end && (byte_flags[*p] & BYTE_HIGH))
 	{
@@ -270,6 +275,8 @@ high_characters(SniiTextOutput *out, const uint8 *boundary,
 			segment = p;
 		after_space = class == SNII_WORD_SPACE;
 		p += len;
+		if (class == SNII_WORD_SEPARATOR)
+			segment = p;
 	}
 	return p;
 }
@@ -283,9 +290,7 @@ set_byte_flags(void)
 	{
 		SniiWordClass class = snii_text_props_ascii[c];
 
-		if (!tables_used)
-			byte_flags[c] = snii_ascii_space(c) ? 0 : BYTE_HIGH;
-		else if (class >= SNII_WORD_LETTER)
+		if (class >= SNII_WORD_LETTER)
 			byte_flags[c] = BYTE_WORD |
 				(c >= 'A' && c <= 'Z' ? BYTE_UPPER : 0);
 		else
@@ -337,7 +342,6 @@ hash_of_words(const uint8 *input, size_t len, bool use)
 	out.arg = &hash;
 	out.input = input;
 	tables_used = use;
-	set_byte_flags();
 	break_words(&out, input, len);
 	return hash;
 }
@@ -375,15 +379,15 @@ static void
 get_ready(void)
 {
 	snii_text_props_init();
+	set_byte_flags();
 	tables_usable = tables_agree();
 	tables_used = tables_usable;
-	set_byte_flags();
 	ready = true;
 }
 
 /*
- * Chooses between the tables and ICU alone, for tests; the tables are not used
- * where they do not agree with ICU.  Returns the choice made.
+ * Chooses between the tables and ICU for all that is not ASCII, for tests; the
+ * tables are not used where they do not agree with ICU.  Returns the choice.
  */
 bool
 snii_text_break_use_tables(bool use)
@@ -391,7 +395,6 @@ snii_text_break_use_tables(bool use)
 	if (!ready)
 		get_ready();
 	tables_used = use && tables_usable;
-	set_byte_flags();
 	return tables_used;
 }
 

@@ -174,7 +174,7 @@ enlarge_run(Run *run)
 static bool
 may_cut_before(uint8 byte)
 {
-	return strchr("(){}[]<>|/\\=+*&^%$#!?~`-", byte) != NULL && byte != 0;
+	return strchr("(){}[]<>|/\\=+*&^%$#!?~`-:@", byte) != NULL && byte != 0;
 }
 
 /*

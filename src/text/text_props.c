@@ -8,11 +8,9 @@
  * when a text first touches them and kept until the backend ends.  A page
  * takes 2.3 kB; text in one script touches a handful.
  *
- * ICU tailors the classes of a few characters ('@' is a letter to it, ':'
- * joined letters up to ICU 71).  Where that is possible the class is therefore
- * not taken from the property but observed: the break iterator is asked how
- * it breaks around the character.  That is done for all of ASCII and for all
- * characters that join words.
+ * The classes of ASCII are written down here: how text in ASCII is cut does not
+ * depend on the release of ICU.  Beyond ASCII they are those of UAX 29, from
+ * ICU's properties, but for the separators of text_props.h.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,70 +31,6 @@ SniiPropsPage *snii_text_props_pages[SNII_PROPS_PAGES];
 /* Word classes of ASCII; filled by snii_text_props_init(). */
 uint8		snii_text_props_ascii[128];
 
-/*
- * The iterator that is asked about single characters.  Not the one that breaks
- * texts: a page may be filled while that one is at work.
- */
-static UBreakIterator *probe_words = NULL;
-
-/* Where ICU ends the first word of "before cp after", in UTF-16 units. */
-static int32
-probe_boundary(UChar before, UChar32 cp, UChar after, int32 *rule_status)
-{
-	UChar		input[4];
-	int32		len = 0;
-	int32		boundary;
-
-	if (before != 0)
-		input[len++] = before;
-	U16_APPEND_UNSAFE(input, len, cp);
-	if (after != 0)
-		input[len++] = after;
-	snii_text_icu_words(&probe_words, input, len);
-	boundary = ubrk_next(probe_words);
-	*rule_status = ubrk_getRuleStatus(probe_words);
-	return boundary;
-}
-
-/* True if ICU takes "side cp side" for one word. */
-static bool
-probe_joins(UChar side, UChar32 cp)
-{
-	int32		rule_status;
-
-	return probe_boundary(side, cp, side, &rule_status) == 2 + U16_LENGTH(cp);
-}
-
-/*
- * Class of a character that is a letter, number, joiner, may stand in the
- * middle of a word, or none of these, by the way ICU breaks around it.
- */
-static SniiWordClass
-observed_class(UChar32 cp)
-{
-	int			property = u_getIntPropertyValue(cp, UCHAR_WORD_BREAK);
-	int32		rule_status;
-	bool		letters = probe_joins('a', cp);
-	bool		numbers = probe_joins('1', cp);
-
-	if (probe_boundary('a', cp, 0, &rule_status) > 1)
-	{
-		probe_boundary(0, cp, 0, &rule_status);
-		if (rule_status >= UBRK_WORD_LETTER)
-			return SNII_WORD_LETTER;
-		return rule_status >= UBRK_WORD_NUMBER ?
-			SNII_WORD_NUMBER : SNII_WORD_JOINER;
-	}
-	if (property == U_WB_DOUBLE_QUOTE)
-		return SNII_WORD_DQUOTE;
-	if (letters && numbers)
-		return property == U_WB_SINGLE_QUOTE ?
-			SNII_WORD_SQUOTE : SNII_WORD_MIDNUMLET;
-	if (letters)
-		return SNII_WORD_MIDLETTER;
-	return numbers ? SNII_WORD_MIDNUM : SNII_WORD_OTHER;
-}
-
 /* True for characters whose words ICU finds by dictionary or special rule. */
 static bool
 needs_icu(UChar32 cp)
@@ -112,10 +46,39 @@ needs_icu(UChar32 cp)
 		u_getIntPropertyValue(cp, UCHAR_LINE_BREAK) == U_LB_COMPLEX_CONTEXT;
 }
 
+/* Word class of an ASCII character: that of UAX 29, but for separators. */
+static SniiWordClass
+ascii_class(uint8 c)
+{
+	if ((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'))
+		return SNII_WORD_LETTER;
+	if (c >= '0' && c <= '9')
+		return SNII_WORD_NUMBER;
+	switch (c)
+	{
+		case '_':
+			return SNII_WORD_JOINER;
+		case '.':
+			return SNII_WORD_MIDNUMLET;
+		case ',':
+		case ';':
+			return SNII_WORD_MIDNUM;
+		case '\'':
+			return SNII_WORD_SQUOTE;
+		case '"':
+			return SNII_WORD_DQUOTE;
+		default:
+			return snii_text_separates(c) ?
+				SNII_WORD_SEPARATOR : SNII_WORD_OTHER;
+	}
+}
+
 /* Word class of a character beyond ASCII. */
 static SniiWordClass
 word_class(UChar32 cp)
 {
+	if (snii_text_separates(cp))
+		return SNII_WORD_SEPARATOR;
 	if (needs_icu(cp))
 		return SNII_WORD_ICU;
 	if (cp >= 0xAC00 && cp <= 0xD7A3)
@@ -134,11 +97,11 @@ word_class(UChar32 cp)
 		case U_WB_FORMAT:
 			return SNII_WORD_EXTEND;
 		case U_WB_MIDLETTER:
+			return SNII_WORD_MIDLETTER;
 		case U_WB_MIDNUM:
+			return SNII_WORD_MIDNUM;
 		case U_WB_MIDNUMLET:
-		case U_WB_SINGLE_QUOTE:
-		case U_WB_DOUBLE_QUOTE:
-			return observed_class(cp);
+			return SNII_WORD_MIDNUMLET;
 		case U_WB_WSEGSPACE:
 			return SNII_WORD_SPACE;
 		default:
@@ -190,7 +153,6 @@ snii_text_props_load(uint32 cp)
 void
 snii_text_props_init(void)
 {
-	for (UChar32 c = 0; c < 0x80; c++)
-		snii_text_props_ascii[c] = snii_ascii_space((uint8) c) || c == 0 ?
-			SNII_WORD_OTHER : observed_class(c);
+	for (uint8 c = 0; c < 0x80; c++)
+		snii_text_props_ascii[c] = ascii_class(c);
 }

@@ -8,6 +8,8 @@
 #ifndef SNII_TEXT_PROPS_H
 #define SNII_TEXT_PROPS_H
 
+#include "text/text_utf8.h"
+
 /*
  * Classes of code points for word breaking: those of UAX 29, with the ones
  * united that behave alike, and SNII_WORD_ICU for what is left to ICU.
@@ -15,6 +17,7 @@
 typedef enum SniiWordClass
 {
 	SNII_WORD_OTHER,			/* never part of a word */
+	SNII_WORD_SEPARATOR,		/* nor of a segment: snii_text_separates() */
 	SNII_WORD_PICT,				/* the same, but may follow a ZWJ */
 	SNII_WORD_SPACE,			/* WSegSpace beyond ASCII: spaces join */
 	SNII_WORD_MIDLETTER,
@@ -48,6 +51,23 @@ typedef struct SniiPropsPage
 
 extern SniiPropsPage *snii_text_props_pages[SNII_PROPS_PAGES];
 extern uint8 snii_text_props_ascii[128];
+
+/*
+ * Is this a separator, a part of no word and no joint of words, whatever
+ * stands beside it?  White space is, and what releases of ICU disagree about:
+ * '@' (a letter up to ICU 72), colons (they join letters up to ICU 71 and
+ * from 78 on, or some of them do), and upright forms of comma and semicolon
+ * (which join numbers up to ICU 72).
+ */
+static inline bool
+snii_text_separates(uint32 cp)
+{
+	if (cp < 0x80)
+		return cp == '@' || cp == ':' || snii_ascii_space((uint8) cp);
+	return cp >= 0xFE10 &&
+		(cp == 0xFE10 || cp == 0xFE13 || cp == 0xFE14 || cp == 0xFE55 ||
+		 cp == 0xFF1A);
+}
 
 extern void snii_text_props_init(void);
 extern SniiPropsPage *snii_text_props_load(uint32 cp);

@@ -96,7 +96,7 @@ snii_utf8_encode(uint32 cp, uint8 *dest)
 	return 4;
 }
 
-/* The white space at which the standard analyzer cuts a text into runs. */
+/* ASCII white space: a part of no word, whatever stands beside it. */
 static inline bool
 snii_ascii_space(uint8 byte)
 {

@@ -4,7 +4,7 @@
  *	  Words that only ICU can find, in windows of bounded size.
  *
  * ICU wants UTF-16 and, for scripts with a dictionary, memory in proportion
- * to what it is given.  It gets a run of text up to the next white space, but
+ * to what it is given.  It gets a run of text up to the next separator, but
  * at most SNII_TEXT_WINDOW units.  A longer run is cut
  *
  *	- before the last character of the window that is in no class of UAX 29
@@ -82,7 +82,7 @@ grow_window(void)
 }
 
 /*
- * Converts text from start on into the window, up to white space or the end,
+ * Converts text from start on into the window, up to a separator or the end,
  * and returns the number of units; *complete tells if that was reached.
  */
 static int32
@@ -91,17 +91,24 @@ fill_window(const uint8 *start, const uint8 *end, bool *complete)
 	const uint8 *p = start;
 	int32		count = 0;
 
-	while (p < end && !snii_ascii_space(*p) && count < window.size)
+	*complete = true;
+	while (p < end)
 	{
 		uint32		len;
 		uint32		cp = snii_utf8_decode(p, end, &len);
 
+		if (snii_text_separates(cp))
+			break;
+		if (count >= window.size)
+		{
+			*complete = false;
+			break;
+		}
 		window.offsets[count] = window.offsets[count + 1] = p - start;
 		U16_APPEND_UNSAFE(window.units, count, cp);
 		p += len;
 	}
 	window.offsets[count] = p - start;
-	*complete = p == end || snii_ascii_space(*p);
 	return count;
 }
 
@@ -153,8 +160,8 @@ prepare_window(const uint8 *start, const uint8 *end, bool *open)
 }
 
 /*
- * Hands on the tokens from start, a boundary, to the next white space or the
- * end of the window.  Returns the boundary up to which it was done.
+ * Hands on the tokens from start, a boundary and no separator, to the next
+ * separator or the end of the window.  Returns the boundary up to which it was done.
  */
 const uint8 *
 snii_text_window_words(SniiTextOutput *out, const uint8 *start,

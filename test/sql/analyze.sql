@@ -23,6 +23,13 @@ SELECT token, start_offset, end_offset FROM snii_analyze('standard',
 	$$can't e-mail user@example.com http://example.com/a_b?c=d 1,000.5 1.a a.1 $$ ||
 	$$__init__ _ 'quoted' x'y' a:b C++ #tag 12:30 192.168.0.1 -1 50%$$);
 
+-- separators: the same on every release of ICU
+SELECT string_agg(token || ' ' || start_offset, ' | ' ORDER BY position) AS tokens
+FROM snii_analyze('standard', $$a@b.c @ x@ @y error:foo a:b:c 1:2 _:_ é:é é@é é:1 a.:b a:.b a'@'b @@a::b$$);
+SELECT string_agg(token || ' ' || start_offset, ' | ' ORDER BY position) AS tokens
+FROM snii_analyze('standard', E'a\uFF1Ab a\uFE55b a\uFE13b 1\uFE101 1\uFE141 a\uFF20b a\uFE6Bb ' ||
+	E'漢:字 漢字@example 東京：大阪 ไทย:ไทย a:\u0301b a@\u0301b あ:\u0301い a:\u200D\u24C2 カ：\u0301カ');
+
 -- the same with the punctuation of typographers
 SELECT token, start_offset, end_offset FROM snii_analyze('standard',
 	E'\u201cDon\u2019t\u201d \u2014 he said\u2026 1\u2013\u00a02 \u2018so\u2019');
