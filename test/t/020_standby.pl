@@ -107,7 +107,8 @@ same('after that');
 
 # The standby restarts, and is promoted, the session staying.
 $session->quit;
-$standby->restart('immediate');
+$standby->stop('immediate');
+$standby->start;
 $session = $standby->background_psql('postgres');
 $session->query_safe($by_index);
 same('after a restart of the standby');

@@ -27,6 +27,16 @@ extern void test_inv_fail(const char *condition, const char *file, int line,
 						  const char *details);
 
 /*
+ * A random number in low .. high.  The server's function of this kind gives
+ * other numbers from 16 on.
+ */
+static inline uint64
+test_inv_range(pg_prng_state *prng, uint64 low, uint64 high)
+{
+	return low + pg_prng_uint64(prng) % (high - low + 1);
+}
+
+/*
  * A table whose file is used as if it were an index: it gets the first pages
  * of an index if it is empty.
  */

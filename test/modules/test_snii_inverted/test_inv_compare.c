@@ -17,7 +17,7 @@
 static uint32
 pick(pg_prng_state *prng, uint32 low, uint32 high)
 {
-	return (uint32) pg_prng_uint64_range(prng, low, high);
+	return (uint32) test_inv_range(prng, low, high);
 }
 
 /* Is what no checker can verify compared? */
@@ -277,7 +277,7 @@ count_work(Walk *w, const SniiInvTerm *term, pg_prng_state *prng)
 	uint64		blocks;
 
 	begin_walk(w, term, SNII_INV_POSITIONS);
-	w->at = pg_prng_uint64_range(prng, 0, w->term->df - 1);
+	w->at = test_inv_range(prng, 0, w->term->df - 1);
 	check_doc(w, snii_inv_cursor_seek(w->cursor, posting(w, w->at)->doc),
 			  "seek");
 	check_positions(w);
@@ -438,7 +438,7 @@ compare_dictionary(SniiInvSegment *seg, const Corpus *c, pg_prng_state *prng)
 		if (c->nterms > 0)
 		{
 			const CorpusTerm *t =
-			&c->terms[pg_prng_uint64_range(prng, 0, c->nterms - 1)];
+			&c->terms[test_inv_range(prng, 0, c->nterms - 1)];
 
 			memcpy(key, t->key, t->keylen);
 			keylen = pick(prng, 0, 1) ? t->keylen :

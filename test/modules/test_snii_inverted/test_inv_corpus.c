@@ -26,7 +26,7 @@ const uint8 test_inv_analyzers[CORPUS_COLUMNS] = {
 static uint32
 pick(pg_prng_state *prng, uint32 low, uint32 high)
 {
-	return (uint32) pg_prng_uint64_range(prng, low, high);
+	return (uint32) test_inv_range(prng, low, high);
 }
 
 /* Bytes of a term: words with common beginnings, any bytes, the longest. */

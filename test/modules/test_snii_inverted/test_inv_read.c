@@ -122,7 +122,7 @@ static uint8 *
 random_marks(pg_prng_state *prng, uint64 ndocs, uint64 *ndead)
 {
 	uint8	   *bits = palloc0(ndocs / 8 + 8);
-	uint32		style = pg_prng_uint64_range(prng, 0, 3);
+	uint32		style = test_inv_range(prng, 0, 3);
 
 	*ndead = 0;
 	for (uint64 i = 0; i < ndocs; i++)
@@ -130,8 +130,8 @@ random_marks(pg_prng_state *prng, uint64 ndocs, uint64 *ndead)
 		bool		dead;
 
 		dead = style == 0 ? false :
-			style == 1 ? pg_prng_uint64_range(prng, 0, 2) == 0 :
-			style == 2 ? pg_prng_uint64_range(prng, 0, 500) == 0 :
+			style == 1 ? test_inv_range(prng, 0, 2) == 0 :
+			style == 2 ? test_inv_range(prng, 0, 500) == 0 :
 			i < ndocs / 2;
 		if (dead)
 		{
@@ -157,7 +157,7 @@ write_piece(Relation rel, pg_prng_state *prng, const Corpus *whole,
 			dead[i / 8] |= 1 << (i % 8);
 	}
 	input->object = test_inv_corpus_write(rel, part, input->marks,
-										  pg_prng_uint64_range(prng, 0, 3) != 0);
+										  test_inv_range(prng, 0, 3) != 0);
 	examine(rel, input->object, part, input->marks, prng);
 }
 
@@ -190,7 +190,7 @@ test_inv_merge(PG_FUNCTION_ARGS)
 	for (int i = 0; i < npieces; i++)
 	{
 		uint64		to = i == npieces - 1 ? ndocs :
-		pg_prng_uint64_range(&prng, from, ndocs);
+		test_inv_range(&prng, from, ndocs);
 
 		write_piece(rel, &prng, whole, from, to, dead, &inputs[i]);
 		from = to;
@@ -315,12 +315,12 @@ pick_page(pg_prng_state *prng, const SniiObject *object, int *stream,
 
 	do
 	{
-		*stream = pg_prng_uint64_range(prng, SNII_STREAM_KIND,
-									   SNII_STREAMS - 1);
+		*stream = test_inv_range(prng, SNII_STREAM_KIND,
+								 SNII_STREAMS - 1);
 		npages = snii_storage_stream_pages(object, *stream);
 	} while (npages == 0);
 	return snii_storage_pin(object, *stream,
-							pg_prng_uint64_range(prng, 0, npages - 1),
+							test_inv_range(prng, 0, npages - 1),
 							InvalidBuffer, &payload, used);
 }
 
@@ -338,18 +338,18 @@ put_bytes(Buffer buffer, uint32 offset, const uint8 *bytes, int n)
 static void
 damage_bytes(pg_prng_state *prng, uint8 *bytes, int n)
 {
-	uint32		how = pg_prng_uint64_range(prng, 0, 3);
+	uint32		how = test_inv_range(prng, 0, 3);
 
 	for (int i = 0; i < n; i++)
 	{
 		if (how == 0)
-			bytes[i] ^= 1 << pg_prng_uint64_range(prng, 0, 7);
+			bytes[i] ^= 1 << test_inv_range(prng, 0, 7);
 		else if (how == 1)
 			bytes[i] = 0xFF;
 		else if (how == 2)
 			bytes[i] = 0;
 		else
-			bytes[i] = pg_prng_uint64_range(prng, 0, 255);
+			bytes[i] = test_inv_range(prng, 0, 255);
 	}
 }
 
@@ -368,17 +368,17 @@ damage_round(Damage *d, pg_prng_state *prng, int counts[3])
 	Buffer		buffer = pick_page(prng, object, &stream, &used);
 	uint8		old[4];
 	uint8		new[4];
-	int			n = pg_prng_uint64_range(prng, 1, 4);
+	int			n = test_inv_range(prng, 1, 4);
 	uint32		offset = MAXALIGN(SizeOfPageHeaderData) +
-	pg_prng_uint64_range(prng, 0, used - n);
+	test_inv_range(prng, 0, used - n);
 	Outcome		checked;
 	Outcome		compared;
 
 	/* now and then the header or the special space, but for the LSN */
-	if (pg_prng_uint64_range(prng, 0, 19) == 0)
-		offset = pg_prng_uint64_range(prng, 0, 1) ?
-			pg_prng_uint64_range(prng, 10, 20) :
-			pg_prng_uint64_range(prng, BLCKSZ - 16, BLCKSZ - 4);
+	if (test_inv_range(prng, 0, 19) == 0)
+		offset = test_inv_range(prng, 0, 1) ?
+			test_inv_range(prng, 10, 20) :
+			test_inv_range(prng, BLCKSZ - 16, BLCKSZ - 4);
 	memcpy(old, (char *) BufferGetPage(buffer) + offset, n);
 	memcpy(new, old, n);
 	damage_bytes(prng, new, n);

@@ -76,9 +76,9 @@ encode(pg_prng_state *prng, SniiInvRecord *r, Expected *e)
 	{
 		uint32		position = 0;
 
-		e->nulls[c] = pg_prng_uint64_range(prng, 0, 3) == 0;
+		e->nulls[c] = test_inv_range(prng, 0, 3) == 0;
 		e->ntokens[c] = e->nulls[c] ? 0 :
-			pg_prng_uint64_range(prng, 0, TOKENS);
+			test_inv_range(prng, 0, TOKENS);
 		if (e->nulls[c])
 		{
 			snii_inv_record_null(r);
@@ -87,13 +87,13 @@ encode(pg_prng_state *prng, SniiInvRecord *r, Expected *e)
 		snii_inv_record_begin_column(r);
 		for (uint32 i = 0; i < e->ntokens[c]; i++)
 		{
-			bool		islong = pg_prng_uint64_range(prng, 0, 9) == 0;
+			bool		islong = test_inv_range(prng, 0, 9) == 0;
 
-			if (pg_prng_uint64_range(prng, 0, 3) == 0)
-				position += pg_prng_uint64_range(prng, 0, 1000000);
+			if (test_inv_range(prng, 0, 3) == 0)
+				position += test_inv_range(prng, 0, 1000000);
 			e->kind[c][i] = islong ? SNII_TERM_LONG : SNII_TERM_PLAIN;
 			e->len[c][i] = islong ? SNII_TERM_LONG_SIZE :
-				pg_prng_uint64_range(prng, 0, 20);
+				test_inv_range(prng, 0, 20);
 			e->fill[c][i] = pg_prng_uint64(prng);
 			e->position[c][i] = position;
 			memset(bytes, e->fill[c][i], e->len[c][i]);
@@ -133,7 +133,7 @@ test_inv_record(PG_FUNCTION_ARGS)
 
 		/* a shorter or longer one is never accepted; any reads stay inside */
 		e->strict = false;
-		cut = pg_prng_uint64_range(&prng, 0, r.len - 1);
+		cut = test_inv_range(&prng, 0, r.len - 1);
 		copy = palloc(r.len + 1);
 		memcpy(copy, r.data, r.len);
 		copy[r.len] = 0;
@@ -143,8 +143,8 @@ test_inv_record(PG_FUNCTION_ARGS)
 			  "a byte more");
 		for (int i = 0; i < 10; i++)
 		{
-			copy[pg_prng_uint64_range(&prng, 0, r.len - 1)] ^=
-				1 << pg_prng_uint64_range(&prng, 0, 7);
+			copy[test_inv_range(&prng, 0, r.len - 1)] ^=
+				1 << test_inv_range(&prng, 0, 7);
 			(void) snii_inv_record_decode(copy, copy + r.len, COLUMNS, &sink);
 		}
 		pfree(copy);

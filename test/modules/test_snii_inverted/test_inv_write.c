@@ -102,8 +102,8 @@ make_document(const Model *m, pg_prng_state *prng, int doc)
 				   doc % 30 * 5 + 1);
 	initStringInfo(&d->texts[0]);
 	initStringInfo(&d->texts[1]);
-	d->nulls[0] = pg_prng_uint64_range(prng, 0, 19) == 0;
-	d->nulls[1] = pg_prng_uint64_range(prng, 0, 2) == 0;
+	d->nulls[0] = test_inv_range(prng, 0, 19) == 0;
+	d->nulls[1] = test_inv_range(prng, 0, 2) == 0;
 	/* one document has most of the tokens */
 	if (doc == m->ndocs / 3)
 	{
@@ -116,7 +116,7 @@ make_document(const Model *m, pg_prng_state *prng, int doc)
 			appendStringInfoChar(&d->texts[0], ' ');
 		put_word(m, prng, &d->texts[0]);
 	}
-	if (!d->nulls[1] && pg_prng_uint64_range(prng, 0, 4) != 0)
+	if (!d->nulls[1] && test_inv_range(prng, 0, 4) != 0)
 		put_word(m, prng, &d->texts[1]);
 }
 
