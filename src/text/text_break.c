@@ -3,8 +3,8 @@
  * text_break.c
  *	  Unicode words of a text: what the standard analyzer does.
  *
- * The text is cut at separators: white space, '@', colons, and two more that
- * snii_text_separates() lists.  A token is a segment between two word
+ * The text is cut at separators: white space, '@', colons, and three more
+ * that snii_text_separates() lists.  A token is a segment between two word
  * boundaries of UAX 29 of what stands between them, with the dictionaries of
  * ICU's root locale, whose rule status in ICU is not UBRK_WORD_NONE,
  * case-folded.  Three ways lead to it, each several times as fast as the next:

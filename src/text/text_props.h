@@ -56,17 +56,19 @@ extern uint8 snii_text_props_ascii[128];
  * Is this a separator, a part of no word and no joint of words, whatever
  * stands beside it?  White space is, and what releases of ICU disagree about:
  * '@' (a letter up to ICU 72), colons (they join letters up to ICU 71 and
- * from 78 on, or some of them do), and upright forms of comma and semicolon
- * (which join numbers up to ICU 72).
+ * from 78 on, or some of them do), the cedilla without a letter (one itself
+ * from 78 on), and upright forms of comma and semicolon (which join numbers up
+ * to ICU 72).
  */
 static inline bool
 snii_text_separates(uint32 cp)
 {
 	if (cp < 0x80)
 		return cp == '@' || cp == ':' || snii_ascii_space((uint8) cp);
-	return cp >= 0xFE10 &&
-		(cp == 0xFE10 || cp == 0xFE13 || cp == 0xFE14 || cp == 0xFE55 ||
-		 cp == 0xFF1A);
+	if (cp < 0xFE10)
+		return cp == 0xB8;
+	return cp == 0xFE10 || cp == 0xFE13 || cp == 0xFE14 || cp == 0xFE55 ||
+		cp == 0xFF1A;
 }
 
 extern void snii_text_props_init(void);

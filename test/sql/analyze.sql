@@ -23,12 +23,14 @@ SELECT token, start_offset, end_offset FROM snii_analyze('standard',
 	$$can't e-mail user@example.com http://example.com/a_b?c=d 1,000.5 1.a a.1 $$ ||
 	$$__init__ _ 'quoted' x'y' a:b C++ #tag 12:30 192.168.0.1 -1 50%$$);
 
+\pset format unaligned
 -- separators: the same on every release of ICU
 SELECT string_agg(token || ' ' || start_offset, ' | ' ORDER BY position) AS tokens
 FROM snii_analyze('standard', $$a@b.c @ x@ @y error:foo a:b:c 1:2 _:_ é:é é@é é:1 a.:b a:.b a'@'b @@a::b$$);
 SELECT string_agg(token || ' ' || start_offset, ' | ' ORDER BY position) AS tokens
 FROM snii_analyze('standard', E'a\uFF1Ab a\uFE55b a\uFE13b 1\uFE101 1\uFE141 a\uFF20b a\uFE6Bb ' ||
-	E'漢:字 漢字@example 東京：大阪 ไทย:ไทย a:\u0301b a@\u0301b あ:\u0301い a:\u200D\u24C2 カ：\u0301カ');
+	E'漢:字 漢字@example 東京：大阪 ไทย:ไทย a:\u0301b a@\u0301b あ:\u0301い a:\u200D\u24C2 カ：\u0301カ a¸b¸');
+\pset format aligned
 
 -- the same with the punctuation of typographers
 SELECT token, start_offset, end_offset FROM snii_analyze('standard',

@@ -10,7 +10,7 @@
 
 #include "compat.h"
 
-#include "common/pg_prng.h"
+#include <math.h>
 
 #include "storage/storage_object.h"
 #include "utils/rel.h"
@@ -27,13 +27,42 @@ extern void test_inv_fail(const char *condition, const char *file, int line,
 						  const char *details);
 
 /*
- * A random number in low .. high.  The server's function of this kind gives
- * other numbers from 16 on.
+ * Random numbers (splitmix64).  Those of the server for the same seed are
+ * others from 16 on, and expected outputs show what is made of them.
  */
-static inline uint64
-test_inv_range(pg_prng_state *prng, uint64 low, uint64 high)
+typedef struct TestInvRandom
 {
-	return low + pg_prng_uint64(prng) % (high - low + 1);
+	uint64		state;
+} TestInvRandom;
+
+static inline void
+test_inv_seed(TestInvRandom *prng, uint64 seed)
+{
+	prng->state = seed;
+}
+
+static inline uint64
+test_inv_random(TestInvRandom *prng)
+{
+	uint64		z = (prng->state += UINT64CONST(0x9E3779B97F4A7C15));
+
+	z = (z ^ (z >> 30)) * UINT64CONST(0xBF58476D1CE4E5B9);
+	z = (z ^ (z >> 27)) * UINT64CONST(0x94D049BB133111EB);
+	return z ^ (z >> 31);
+}
+
+/* 0 <= the result < 1 */
+static inline double
+test_inv_double(TestInvRandom *prng)
+{
+	return ldexp((double) (test_inv_random(prng) >> 11), -53);
+}
+
+/* low <= the result <= high */
+static inline uint64
+test_inv_range(TestInvRandom *prng, uint64 low, uint64 high)
+{
+	return low + test_inv_random(prng) % (high - low + 1);
 }
 
 /*

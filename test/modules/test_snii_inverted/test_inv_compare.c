@@ -15,7 +15,7 @@
 #include "test_inv_corpus.h"
 
 static uint32
-pick(pg_prng_state *prng, uint32 low, uint32 high)
+pick(TestInvRandom *prng, uint32 low, uint32 high)
 {
 	return (uint32) test_inv_range(prng, low, high);
 }
@@ -145,7 +145,7 @@ check_bound(Walk *w, uint32 target, bool super)
 
 /* Whatever may be asked of the current document. */
 static void
-check_current(Walk *w, pg_prng_state *prng)
+check_current(Walk *w, TestInvRandom *prng)
 {
 	const CorpusPosting *p;
 
@@ -188,7 +188,7 @@ begin_walk(Walk *w, const SniiInvTerm *term, int flags)
 
 /* All postings, one after the other. */
 static void
-walk_next(Walk *w, const SniiInvTerm *term, pg_prng_state *prng)
+walk_next(Walk *w, const SniiInvTerm *term, TestInvRandom *prng)
 {
 	begin_walk(w, term, SNII_INV_POSITIONS);
 	check_doc(w, snii_inv_cursor_doc(w->cursor), "first");
@@ -207,7 +207,7 @@ walk_next(Walk *w, const SniiInvTerm *term, pg_prng_state *prng)
 
 /* Windows as arrays, some of them skipped. */
 static void
-walk_windows(Walk *w, const SniiInvTerm *term, pg_prng_state *prng)
+walk_windows(Walk *w, const SniiInvTerm *term, TestInvRandom *prng)
 {
 	const uint32 *docs;
 	int			n;
@@ -230,7 +230,7 @@ walk_windows(Walk *w, const SniiInvTerm *term, pg_prng_state *prng)
 
 /* Random steps, seeks near and far, questions of all sorts between. */
 static void
-walk_random(Walk *w, const SniiInvTerm *term, pg_prng_state *prng)
+walk_random(Walk *w, const SniiInvTerm *term, TestInvRandom *prng)
 {
 	uint32		span = pick(prng, 0, 2) == 0 ? 50 :
 	(uint32) w->corpus->ndocs / 4 + 1;
@@ -271,7 +271,7 @@ walk_random(Walk *w, const SniiInvTerm *term, pg_prng_state *prng)
  * positions more than the document has.
  */
 static void
-count_work(Walk *w, const SniiInvTerm *term, pg_prng_state *prng)
+count_work(Walk *w, const SniiInvTerm *term, TestInvRandom *prng)
 {
 	SniiInvCounters before = snii_inv_counters;
 	uint64		blocks;
@@ -293,7 +293,7 @@ count_work(Walk *w, const SniiInvTerm *term, pg_prng_state *prng)
 }
 
 static void
-compare_postings(Walk *w, const SniiInvTerm *term, pg_prng_state *prng)
+compare_postings(Walk *w, const SniiInvTerm *term, TestInvRandom *prng)
 {
 	walk_next(w, term, prng);
 	walk_windows(w, term, prng);
@@ -345,7 +345,7 @@ has_term(const Corpus *c, const uint8 *key, uint32 keylen)
 /* Keys near a term's: longer, shorter, a bit different, of another column. */
 static void
 compare_neighbours(SniiInvSegment *seg, const Corpus *c,
-				   const CorpusTerm *term, pg_prng_state *prng)
+				   const CorpusTerm *term, TestInvRandom *prng)
 {
 	for (int how = 0; how < 4; how++)
 	{
@@ -371,7 +371,7 @@ compare_neighbours(SniiInvSegment *seg, const Corpus *c,
 
 /* Look-ups of all terms, with their postings. */
 static void
-compare_terms(SniiInvSegment *seg, const Corpus *c, pg_prng_state *prng)
+compare_terms(SniiInvSegment *seg, const Corpus *c, TestInvRandom *prng)
 {
 	uint64		copied = snii_inv_counters.dict_bytes_copied;
 	Walk		w = {.corpus = c,.seg = seg};
@@ -425,7 +425,7 @@ compare_walk(SniiInvSegment *seg, const Corpus *c, SniiInvDict *dict,
 }
 
 static void
-compare_dictionary(SniiInvSegment *seg, const Corpus *c, pg_prng_state *prng)
+compare_dictionary(SniiInvSegment *seg, const Corpus *c, TestInvRandom *prng)
 {
 	SniiInvDict *dict = snii_inv_dict_begin(seg);
 
@@ -475,7 +475,7 @@ compare_document(SniiInvSegment *seg, const Corpus *c, uint32 doc)
 }
 
 static void
-compare_documents(SniiInvSegment *seg, const Corpus *c, pg_prng_state *prng)
+compare_documents(SniiInvSegment *seg, const Corpus *c, TestInvRandom *prng)
 {
 	uint32		docs[100];
 	ItemPointerData tids[100];
@@ -531,7 +531,7 @@ compare_head(SniiInvSegment *seg, const Corpus *c)
 }
 
 void
-test_inv_compare(SniiObject *object, const Corpus *c, pg_prng_state *prng,
+test_inv_compare(SniiObject *object, const Corpus *c, TestInvRandom *prng,
 				 bool values)
 {
 	SniiInvSegment *seg = snii_inv_open(object, c->ndocs);

@@ -24,14 +24,14 @@ const uint8 test_inv_analyzers[CORPUS_COLUMNS] = {
 /* ---------------- random parts ---------------- */
 
 static uint32
-pick(pg_prng_state *prng, uint32 low, uint32 high)
+pick(TestInvRandom *prng, uint32 low, uint32 high)
 {
 	return (uint32) test_inv_range(prng, low, high);
 }
 
 /* Bytes of a term: words with common beginnings, any bytes, the longest. */
 static uint32
-make_bytes(pg_prng_state *prng, uint8 *bytes)
+make_bytes(TestInvRandom *prng, uint8 *bytes)
 {
 	uint32		style = pick(prng, 0, 9);
 	uint32		len;
@@ -58,7 +58,7 @@ compare_terms(const void *a, const void *b)
 
 /* Keys, in order and each once. */
 static void
-make_keys(Corpus *c, pg_prng_state *prng, uint64 nterms)
+make_keys(Corpus *c, TestInvRandom *prng, uint64 nterms)
 {
 	c->terms = palloc0((nterms + 1) * sizeof(CorpusTerm));
 	for (uint64 i = 0; i < nterms; i++)
@@ -80,7 +80,7 @@ make_keys(Corpus *c, pg_prng_state *prng, uint64 nterms)
 }
 
 static uint32
-random_frequency(pg_prng_state *prng, uint32 style)
+random_frequency(TestInvRandom *prng, uint32 style)
 {
 	if (style == 0)
 		return 1;
@@ -130,7 +130,7 @@ add_posting(Corpus *c, CorpusTerm *term, uint32 doc)
 
 /* Random positions of a new posting. */
 static void
-random_posting(Corpus *c, pg_prng_state *prng, CorpusTerm *term, uint32 doc,
+random_posting(Corpus *c, TestInvRandom *prng, CorpusTerm *term, uint32 doc,
 			   uint32 style)
 {
 	uint32		freq = random_frequency(prng, style);
@@ -153,7 +153,7 @@ random_posting(Corpus *c, pg_prng_state *prng, CorpusTerm *term, uint32 doc,
 
 /* Postings of a term: one, a few, a window, many, nearly all, clustered. */
 static void
-make_postings(Corpus *c, pg_prng_state *prng, CorpusTerm *term)
+make_postings(Corpus *c, TestInvRandom *prng, CorpusTerm *term)
 {
 	uint32		kind = pick(prng, 0, 99);
 	uint32		style = pick(prng, 0, 2);
@@ -168,7 +168,7 @@ make_postings(Corpus *c, pg_prng_state *prng, CorpusTerm *term)
 	else if (kind < 85)
 		density = 100.0 / c->ndocs;
 	else if (kind < 97)
-		density = pg_prng_double(prng) * 0.3;
+		density = test_inv_double(prng) * 0.3;
 	else
 		density = 0.97;
 	density = Min(density, 0.97);
@@ -180,7 +180,7 @@ make_postings(Corpus *c, pg_prng_state *prng, CorpusTerm *term)
 			random_posting(c, prng, term, (uint32) doc, style);
 		if (density == 0)
 			break;
-		doc += 1 + (uint64) (pg_prng_double(prng) * 2 * (1 / density - 1));
+		doc += 1 + (uint64) (test_inv_double(prng) * 2 * (1 / density - 1));
 		if (kind == 90 && pick(prng, 0, 50) == 0)
 			doc += c->ndocs / 20;
 	}
@@ -210,7 +210,7 @@ begin_corpus(uint64 ndocs)
  * posting.  The second column often has NULLs, the third has none.
  */
 Corpus *
-test_inv_corpus(pg_prng_state *prng, uint64 ndocs, uint64 nterms)
+test_inv_corpus(TestInvRandom *prng, uint64 ndocs, uint64 nterms)
 {
 	Corpus	   *c = begin_corpus(ndocs);
 	uint64		n = 0;

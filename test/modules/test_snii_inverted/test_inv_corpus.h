@@ -49,7 +49,7 @@ typedef struct Corpus
 
 extern const uint8 test_inv_analyzers[CORPUS_COLUMNS];
 
-extern Corpus *test_inv_corpus(pg_prng_state *prng, uint64 ndocs,
+extern Corpus *test_inv_corpus(TestInvRandom *prng, uint64 ndocs,
 							   uint64 nterms);
 extern Corpus *test_inv_corpus_part(const Corpus *whole, uint64 from,
 									uint64 to, const uint8 *dead);
@@ -66,6 +66,6 @@ extern BlockNumber test_inv_list_head(Relation rel, uint64 id);
  * checker can verify them.
  */
 extern void test_inv_compare(SniiObject *object, const Corpus *corpus,
-							 pg_prng_state *prng, bool values);
+							 TestInvRandom *prng, bool values);
 
 #endif							/* TEST_INV_CORPUS_H */

@@ -57,7 +57,7 @@ check_tids(void *arg, uint64 first, const ItemPointerData *tids, int n)
 /* Everything that must hold of a sound segment. */
 static void
 examine(Relation rel, SniiObject *object, const Corpus *c,
-		const uint8 *dead, pg_prng_state *prng)
+		const uint8 *dead, TestInvRandom *prng)
 {
 	TidCheck	check = {.corpus = c};
 
@@ -101,12 +101,12 @@ test_inv_read(PG_FUNCTION_ARGS)
 {
 	Relation	rel = test_inv_open(PG_GETARG_OID(0), CORPUS_COLUMNS,
 									test_inv_analyzers);
-	pg_prng_state prng;
+	TestInvRandom prng;
 	Corpus	   *corpus;
 	SniiObject *object;
 	char	   *result;
 
-	pg_prng_seed(&prng, PG_GETARG_INT64(1));
+	test_inv_seed(&prng, PG_GETARG_INT64(1));
 	corpus = test_inv_corpus(&prng, PG_GETARG_INT32(2), PG_GETARG_INT32(3));
 	object = test_inv_corpus_write(rel, corpus, NULL, PG_GETARG_BOOL(4));
 	examine(rel, object, corpus, NULL, &prng);
@@ -119,7 +119,7 @@ test_inv_read(PG_FUNCTION_ARGS)
 
 /* Bits of dead documents: none, some, or all of a stretch. */
 static uint8 *
-random_marks(pg_prng_state *prng, uint64 ndocs, uint64 *ndead)
+random_marks(TestInvRandom *prng, uint64 ndocs, uint64 *ndead)
 {
 	uint8	   *bits = palloc0(ndocs / 8 + 8);
 	uint32		style = test_inv_range(prng, 0, 3);
@@ -144,7 +144,7 @@ random_marks(pg_prng_state *prng, uint64 ndocs, uint64 *ndead)
 
 /* Write one piece, with marks, and note its dead documents for the whole. */
 static void
-write_piece(Relation rel, pg_prng_state *prng, const Corpus *whole,
+write_piece(Relation rel, TestInvRandom *prng, const Corpus *whole,
 			uint64 from, uint64 to, uint8 *dead, SniiMergeInput *input)
 {
 	Corpus	   *part = test_inv_corpus_part(whole, from, to, NULL);
@@ -174,7 +174,7 @@ test_inv_merge(PG_FUNCTION_ARGS)
 	int			npieces = PG_GETARG_INT32(4);
 	uint8	   *dead = palloc0(ndocs / 8 + 8);
 	SniiMergeInput *inputs = palloc0(npieces * sizeof(SniiMergeInput));
-	pg_prng_state prng;
+	TestInvRandom prng;
 	Corpus	   *whole;
 	Corpus	   *live;
 	SniiObjectWriter *w;
@@ -185,7 +185,7 @@ test_inv_merge(PG_FUNCTION_ARGS)
 	instr_time	start;
 	instr_time	elapsed;
 
-	pg_prng_seed(&prng, PG_GETARG_INT64(1));
+	test_inv_seed(&prng, PG_GETARG_INT64(1));
 	whole = test_inv_corpus(&prng, ndocs, PG_GETARG_INT32(3));
 	for (int i = 0; i < npieces; i++)
 	{
@@ -247,9 +247,9 @@ run_check(const Damage *d, SniiObject *object)
 static void
 run_compare(const Damage *d, SniiObject *object)
 {
-	pg_prng_state prng;
+	TestInvRandom prng;
 
-	pg_prng_seed(&prng, d->seed);
+	test_inv_seed(&prng, d->seed);
 	test_inv_compare(object, d->corpus, &prng, d->values);
 }
 
@@ -307,7 +307,7 @@ attempt(const Damage *d, SniiObject *object,
 
 /* A random page of the segment, pinned; *stream is what it belongs to. */
 static Buffer
-pick_page(pg_prng_state *prng, const SniiObject *object, int *stream,
+pick_page(TestInvRandom *prng, const SniiObject *object, int *stream,
 		  uint32 *used)
 {
 	const uint8 *payload;
@@ -336,7 +336,7 @@ put_bytes(Buffer buffer, uint32 offset, const uint8 *bytes, int n)
 
 /* Change one to four bytes of a page, in one of several ways. */
 static void
-damage_bytes(pg_prng_state *prng, uint8 *bytes, int n)
+damage_bytes(TestInvRandom *prng, uint8 *bytes, int n)
 {
 	uint32		how = test_inv_range(prng, 0, 3);
 
@@ -359,7 +359,7 @@ damage_bytes(pg_prng_state *prng, uint8 *bytes, int n)
  * are still in order and pass the filter by chance.
  */
 static void
-damage_round(Damage *d, pg_prng_state *prng, int counts[3])
+damage_round(Damage *d, TestInvRandom *prng, int counts[3])
 {
 	SniiObject *object = snii_storage_object_open(d->rel, d->id,
 												  d->list_head);
@@ -383,7 +383,7 @@ damage_round(Damage *d, pg_prng_state *prng, int counts[3])
 	memcpy(new, old, n);
 	damage_bytes(prng, new, n);
 	put_bytes(buffer, offset, new, n);
-	d->seed = pg_prng_uint64(prng);
+	d->seed = test_inv_random(prng);
 	checked = attempt(d, object, run_check);
 	d->values = false;
 	compared = attempt(d, object, run_compare);
@@ -415,12 +415,12 @@ test_inv_corrupt(PG_FUNCTION_ARGS)
 	int			counts[3] = {0};
 	MemoryContext round_context;
 	MemoryContext old;
-	pg_prng_state prng;
+	TestInvRandom prng;
 	SniiObject *object;
 
 	d.rel = test_inv_open(PG_GETARG_OID(0), CORPUS_COLUMNS,
 						  test_inv_analyzers);
-	pg_prng_seed(&prng, PG_GETARG_INT64(1));
+	test_inv_seed(&prng, PG_GETARG_INT64(1));
 	d.corpus = test_inv_corpus(&prng, PG_GETARG_INT32(2), PG_GETARG_INT32(3));
 	object = test_inv_corpus_write(d.rel, d.corpus, NULL, true);
 	d.id = snii_storage_object_id(object);

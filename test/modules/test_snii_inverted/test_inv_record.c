@@ -67,7 +67,7 @@ token(void *arg, int column, int kind, const char *bytes, uint32 len,
 
 /* Encode a random record. */
 static void
-encode(pg_prng_state *prng, SniiInvRecord *r, Expected *e)
+encode(TestInvRandom *prng, SniiInvRecord *r, Expected *e)
 {
 	char		bytes[SNII_TERM_MAX];
 
@@ -94,7 +94,7 @@ encode(pg_prng_state *prng, SniiInvRecord *r, Expected *e)
 			e->kind[c][i] = islong ? SNII_TERM_LONG : SNII_TERM_PLAIN;
 			e->len[c][i] = islong ? SNII_TERM_LONG_SIZE :
 				test_inv_range(prng, 0, 20);
-			e->fill[c][i] = pg_prng_uint64(prng);
+			e->fill[c][i] = test_inv_random(prng);
 			e->position[c][i] = position;
 			memset(bytes, e->fill[c][i], e->len[c][i]);
 			snii_inv_record_token(r, e->kind[c][i], bytes, e->len[c][i],
@@ -107,13 +107,13 @@ encode(pg_prng_state *prng, SniiInvRecord *r, Expected *e)
 Datum
 test_inv_record(PG_FUNCTION_ARGS)
 {
-	pg_prng_state prng;
+	TestInvRandom prng;
 	SniiInvRecord r;
 	Expected   *e = palloc0(sizeof(Expected));
 	SniiInvRecordSink sink = {e, begin_column, token};
 	int64		total = 0;
 
-	pg_prng_seed(&prng, PG_GETARG_INT64(0));
+	test_inv_seed(&prng, PG_GETARG_INT64(0));
 	snii_inv_record_init(&r);
 	for (int round = 0; round < PG_GETARG_INT32(1); round++)
 	{

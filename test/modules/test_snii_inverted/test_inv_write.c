@@ -75,9 +75,9 @@ typedef struct Model
 
 /* A word: low numbers are frequent; some are very long. */
 static void
-put_word(const Model *m, pg_prng_state *prng, StringInfo text)
+put_word(const Model *m, TestInvRandom *prng, StringInfo text)
 {
-	double		u = pg_prng_double(prng);
+	double		u = test_inv_double(prng);
 	int			word = (int) (m->vocabulary * u * u * u);
 
 	appendStringInfo(text, "w%x", word);
@@ -91,10 +91,10 @@ put_word(const Model *m, pg_prng_state *prng, StringInfo text)
 }
 
 static void
-make_document(const Model *m, pg_prng_state *prng, int doc)
+make_document(const Model *m, TestInvRandom *prng, int doc)
 {
 	Document   *d = &m->docs[doc];
-	int			n = (int) (pg_prng_double(prng) * pg_prng_double(prng) *
+	int			n = (int) (test_inv_double(prng) * test_inv_double(prng) *
 						   m->max_tokens);
 
 	/* rows of a heap, with gaps; now and then a hole in the blocks */
@@ -175,9 +175,9 @@ compare_occurrences(const void *pa, const void *pb)
 static void
 make_model(Model *m)
 {
-	pg_prng_state prng;
+	TestInvRandom prng;
 
-	pg_prng_seed(&prng, m->seed);
+	test_inv_seed(&prng, m->seed);
 	m->docs = palloc0((Size) Max(m->ndocs, 1) * sizeof(Document));
 	m->capacity = 1024;
 	m->tokens = palloc(m->capacity * sizeof(Occurrence));

@@ -17,7 +17,7 @@ FROM unnest(ARRAY['ascii', 'joining', 'mixed', 'invalid']) kind;
 
 -- separators beside everything
 SELECT test_text_document(a.c || s.c || b.c || s.c || a.c || s.c || s.c || b.c || E'\u0301' || s.c || E'\u200d\u24c2') > 0 AS found, count(*)
-FROM unnest(ARRAY['@', ':', E'\uFE10', E'\uFE13', E'\uFE14', E'\uFE55', E'\uFF1A']) s (c),
+FROM unnest(ARRAY['@', ':', '¸', E'\uFE10', E'\uFE13', E'\uFE14', E'\uFE55', E'\uFF1A']) s (c),
 	unnest(ARRAY['a', '1', '_', 'é', '漢', 'あ', 'カ', 'ไ', E'\u05D0', '한', '.', '''', E'\u0301', E'\u200d', E'\u3000', E'\U0001F600']) a (c),
 	unnest(ARRAY['a', '1', '_', 'é', '漢', 'あ', 'カ', 'ไ', E'\u05D0', '한', '.', '''', E'\u0301', E'\u200d', E'\u3000', E'\U0001F600']) b (c)
 GROUP BY found;
