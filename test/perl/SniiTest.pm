@@ -38,8 +38,8 @@ my %WAY = (
 	index => 'SET enable_seqscan = off; SET enable_bitmapscan = off;',
 );
 
-# snii_cluster(NAME, streaming => 1, conf => TEXT): a started node with the
-# extension in database postgres. Redo is compared with what was logged
+# snii_cluster(NAME, streaming => 1, conf => TEXT, extra => [options of
+# initdb]): a started node with the extension in database postgres. Redo is compared with what was logged
 # wherever it replays (wal_consistency_checking), autovacuum is off, and data
 # checksums are too, so that corrupt_block reaches the code under test.
 sub snii_cluster
@@ -47,7 +47,8 @@ sub snii_cluster
 	my ($name, %opt) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
 	my $help = `initdb --help`;
-	my @extra = $help =~ /--no-data-checksums/ ? ('--no-data-checksums') : ();
+	my @extra = @{ $opt{extra} || [] };
+	push @extra, '--no-data-checksums' if $help =~ /--no-data-checksums/;
 	$node->init(allows_streaming => $opt{streaming} || 0, extra => \@extra);
 	$node->append_conf('postgresql.conf', <<'CONF');
 autovacuum = off

@@ -4,10 +4,13 @@
 #
 #	SNII_SEED=n		another seed
 #	SNII_ROUNDS=n	more rounds
+#	SNII_STATE=file	remember seed and rounds done there, and go on behind them
+#					when run again; SNII_ROUNDS counts all of them
 
 use strict;
 use warnings;
 
+use Digest::MD5 qw(md5);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use SniiTest;
@@ -15,9 +18,28 @@ use Test::More;
 use Time::HiRes qw(usleep);
 
 my $seed = $ENV{SNII_SEED} || 4711;
-my $rounds = $ENV{SNII_ROUNDS} || 10;
-note "seed $seed";
-srand($seed);
+my $rounds = $ENV{SNII_ROUNDS} || 20;
+my $done = 0;
+my $state = $ENV{SNII_STATE};
+if (defined $state && -s $state)
+{
+	slurp_file($state) =~ /^seed (\d+) rounds (\d+)$/m or die "$state is no state of this test";
+	($seed, $done) = ($1, $2);
+}
+plan skip_all => "$done rounds of seed $seed are done" if $done >= $rounds;
+note "seed $seed, from round ", $done + 1;
+
+# Written anew and renamed, so that it is never half a file.
+sub remember
+{
+	my ($round) = @_;
+	return if !defined $state;
+	open my $fh, '>', "$state.new" or die "$state.new: $!";
+	print $fh "seed $seed rounds $round\n";
+	close $fh or die $!;
+	rename "$state.new", $state or die "$state: $!";
+	return;
+}
 
 my $node = snii_cluster('killed', conf => <<'CONF');
 snii.buffer_limit = 256
@@ -61,8 +83,9 @@ SQL
 my @where = ("body ||| 'common'", "body &&& 'common term7'", "body ### 'row common'", "body @@@ 'common NOT changed'",
 	'title IS NULL', "title &&& 't 2'", "body ||| 'large'", "body ||| 'start'");
 my @partial = map { "$_ AND n % 2 = 0" } ("body ||| 'common'", "body @@@ 'changed NOT large'");
-for my $round (1 .. $rounds)
+for my $round ($done + 1 .. $rounds)
 {
+	srand(unpack 'N', md5("$seed $round"));
 	my @jobs;
 	for my $job ([ 'rows', 3 ], [ 'large', 1 ], [ 'maintain', 1 ], $round % 2 ? [ 'reindex', 1 ] : ())
 	{
@@ -71,11 +94,13 @@ for my $round (1 .. $rounds)
 		push @jobs, IPC::Run::start([ 'pgbench', '-n', '-c', $clients, '-T', 60, '-f', "$dir/$name.sql",
 			'-h', $node->host, '-p', $node->port, 'postgres' ], '>', \$out, '2>', \$err);
 	}
-	my $wait = 200 + int rand 1500;
+	my $wait = 100 + int rand 1000;
 	usleep(1000 * $wait);
 	# the last commit that a client heard of
 	my $sure = $node->safe_psql('postgres', "INSERT INTO k (n, body) VALUES (0, 'sure round$round') RETURNING 1");
 	usleep(1000 * int rand 200);
+	# with the pool of a preloaded library, or with dynamic workers
+	$node->append_conf('postgresql.conf', "shared_preload_libraries = '" . ($round % 4 < 2 ? 'snii' : '') . "'");
 	crash($node);
 	$_->finish for @jobs;
 
@@ -85,8 +110,7 @@ for my $round (1 .. $rounds)
 		my ($rc, $out, $err) = $node->psql('postgres', "SELECT snii_check('$index', true)");
 		push @faults, "$index: $err" if $rc != 0;
 	}
-	push @faults, different_answers($node, table => 'k', where => \@where, plan => 0);
-	push @faults, different_answers($node, table => 'k', where => \@partial, plan => 0);
+	push @faults, different_answers($node, table => 'k', where => [ @where, @partial ], plan => 0);
 	my $rows = $node->safe_psql('postgres', "SET enable_seqscan = off; SELECT count(*) FROM k WHERE body ### 'sure round$round'");
 	push @faults, "the row that was committed is found $rows times" if $rows != 1;
 	# what a REINDEX CONCURRENTLY left
@@ -97,6 +121,10 @@ for my $round (1 .. $rounds)
 	}
 	ok(!@faults, "round $round, killed after $wait ms");
 	diag("seed $seed\n$_") for @faults;
+	BAIL_OUT("round $round of seed $seed failed") if @faults && defined $state;
+	remember($round);
+	# many rounds shall not take ever longer
+	$node->safe_psql('postgres', 'DELETE FROM k WHERE id <= (SELECT max(id) - 8000 FROM k)') if $round % 10 == 0;
 }
 note $node->safe_psql('postgres', "SELECT count(*) FROM k") . ' rows';
 note $node->safe_psql('postgres', "SELECT * FROM snii_segments('k_i')");
