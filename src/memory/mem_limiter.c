@@ -6,7 +6,8 @@
  * A spill frees the arena of a writer (postings, and the terms that they
  * belong to) and nothing else, so victims are ranked by arena, not by what they use in
  * all; and an arena below the floor is never asked for, since its run would be
- * tiny and its writer would soon be asked again.  The flags that are pending count as covered, so that pressure
+ * tiny and its writer would soon be asked again.  The flags that are pending
+ * count as covered, so that pressure
  * which lasts does not flag everybody.
  *
  * Everything is best effort: a deficit that the arenas above the floor do not
