@@ -284,6 +284,15 @@ work_within_merge(const SniiPolicyLoad *load)
 	nested = false;
 }
 
+static void
+reload_settings(void)
+{
+	if (!ConfigReloadPending)
+		return;
+	ConfigReloadPending = false;
+	ProcessConfigFile(PGC_SIGHUP);
+}
+
 /*
  * Look around.
  */
@@ -292,6 +301,7 @@ poll_others(void)
 {
 	SniiPolicyLoad load;
 
+	reload_settings();
 	/* Keeps the horizon back, and CREATE INDEX CONCURRENTLY waiting. */
 	InvalidateCatalogSnapshot();
 	if (LockHasWaitersRelation(work_index, WORK_LOCK) ||
@@ -461,11 +471,7 @@ linger(void)
 					 POLL_MS, PG_WAIT_EXTENSION);
 	ResetLatch(MyLatch);
 	CHECK_FOR_INTERRUPTS();
-	if (ConfigReloadPending)
-	{
-		ConfigReloadPending = false;
-		ProcessConfigFile(PGC_SIGHUP);
-	}
+	reload_settings();
 	return database_is_wanted();
 }
 
