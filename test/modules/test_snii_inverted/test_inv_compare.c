@@ -148,6 +148,7 @@ static void
 check_current(Walk *w, TestInvRandom *prng)
 {
 	const CorpusPosting *p;
+	uint32		ahead;
 
 	if (w->at >= w->term->df)
 		return;
@@ -171,7 +172,8 @@ check_current(Walk *w, TestInvRandom *prng)
 			break;
 		case 4:
 			/* ask ahead: must not move the cursor */
-			check_bound(w, p->doc + pick(prng, 0, 10000), pick(prng, 0, 1));
+			ahead = pick(prng, 0, 10000);
+			check_bound(w, p->doc + ahead, pick(prng, 0, 1));
 			check_doc(w, snii_inv_cursor_doc(w->cursor), "bound");
 			break;
 		default:
@@ -360,7 +362,11 @@ compare_neighbours(SniiInvSegment *seg, const Corpus *c,
 		else if (how == 1 && keylen > 2)
 			keylen--;
 		else if (how == 2)
-			key[pick(prng, 1, keylen - 1)] ^= 1 << pick(prng, 0, 7);
+		{
+			uint8	   *byte = &key[pick(prng, 1, keylen - 1)];
+
+			*byte ^= 1 << pick(prng, 0, 7);
+		}
 		else
 			key[0] = pick(prng, 0, CORPUS_COLUMNS);
 		have = lookup(seg, key, keylen, &found);

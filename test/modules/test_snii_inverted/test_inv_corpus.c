@@ -37,9 +37,13 @@ make_bytes(TestInvRandom *prng, uint8 *bytes)
 	uint32		len;
 
 	if (style < 6)
+	{
+		int			letters = pick(prng, 0, 24);
+
 		return snprintf((char *) bytes, SNII_TERM_MAX, "%.*s%x",
-						pick(prng, 0, 24), "internationalisierungsbemuehung",
+						letters, "internationalisierungsbemuehung",
 						pick(prng, 0, 0xFFFFF));
+	}
 	len = style < 9 ? pick(prng, 1, 20) : pick(prng, 200, SNII_TERM_MAX);
 	for (uint32 i = 0; i < len; i++)
 		bytes[i] = style == 9 ? 'a' + i % 3 :
@@ -141,8 +145,10 @@ random_posting(Corpus *c, TestInvRandom *prng, CorpusTerm *term, uint32 doc,
 	c->postings[c->npostings - 1].freq = freq;
 	for (uint32 i = 0; i < freq; i++)
 	{
+		uint32		gap = pick(prng, 0, range);
+
 		add_position(c, position);
-		position += 1 + pick(prng, 0, range) * pick(prng, 0, 1);
+		position += 1 + gap * pick(prng, 0, 1);
 	}
 	/* the largest position that there is */
 	if (pick(prng, 0, 999) == 0)
@@ -217,9 +223,11 @@ test_inv_corpus(TestInvRandom *prng, uint64 ndocs, uint64 nterms)
 
 	for (uint64 doc = 0; doc < ndocs; doc++)
 	{
-		ItemPointerSet(&c->tids[doc],
-					   doc / 20 * (1 + pick(prng, 0, 1) * 1000),
-					   1 + pick(prng, 0, 290));
+		/* a macro up to 15, which evaluates its arguments more than once */
+		BlockNumber block = doc / 20 * (1 + pick(prng, 0, 1) * 1000);
+		OffsetNumber offset = 1 + pick(prng, 0, 290);
+
+		ItemPointerSet(&c->tids[doc], block, offset);
 		c->nulls[0][doc] = pick(prng, 0, 9) == 0;
 		c->nulls[1][doc] = pick(prng, 0, 1) == 0;
 	}

@@ -143,8 +143,10 @@ test_inv_record(PG_FUNCTION_ARGS)
 			  "a byte more");
 		for (int i = 0; i < 10; i++)
 		{
-			copy[test_inv_range(&prng, 0, r.len - 1)] ^=
-				1 << test_inv_range(&prng, 0, 7);
+			uint8	   *byte = copy +
+			test_inv_range(&prng, 0, r.len - 1);
+
+			*byte ^= 1 << test_inv_range(&prng, 0, 7);
 			(void) snii_inv_record_decode(copy, copy + r.len, COLUMNS, &sink);
 		}
 		pfree(copy);
