@@ -493,7 +493,8 @@ CREATE FUNCTION @extschema@.snii_last_build(OUT index oid,
 	OUT forced_spills integer, OUT spilled_bytes bigint,
 	OUT buffer_peak bigint, OUT memory_peak bigint,
 	OUT reporter_calls bigint, OUT limiter_calls bigint,
-	OUT shared_writes bigint) RETURNS record
+	OUT shared_writes bigint, OUT cpu_ms double precision,
+	OUT cpu_max_ms double precision) RETURNS record
 	AS 'MODULE_PATHNAME', 'snii_last_build'
 	LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION @extschema@.snii_last_build() IS

@@ -11,6 +11,8 @@
  */
 #include "postgres.h"
 
+#include <sys/resource.h>
+
 #include "am/am_build.h"
 #include "am/am_options.h"
 #include "am/am_parallel.h"
@@ -86,6 +88,17 @@ build_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	MemoryContextReset(state->row_context);
 }
 
+/* Processor time of this process so far. */
+static double
+cpu_ms(void)
+{
+	struct rusage r;
+
+	getrusage(RUSAGE_SELF, &r);
+	return (double) (r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000 +
+		(double) (r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1000;
+}
+
 /*
  * Index what a scan returns (NULL: one of the whole table is begun here),
  * write it as a segment by way of a slot that nobody else uses, and publish
@@ -106,6 +119,7 @@ snii_am_build_share(Relation heap, Relation index, IndexInfo *info,
 	SniiObjectWriter *w;
 	uint64		ndocs;
 
+	share->cpu_ms = -cpu_ms();
 	snii_storage_meta_read(index, &meta);
 	snii_storage_slot_acquire(index, slot, true);
 	w = snii_storage_writer_begin(index, slot);
@@ -138,6 +152,8 @@ snii_am_build_share(Relation heap, Relation index, IndexInfo *info,
 	snii_storage_slot_release(index, slot);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
+	share->cpu_ms += cpu_ms();
+	share->cpu_max_ms = share->cpu_ms;
 }
 
 static SniiAmLastBuild last_build = {0};
@@ -154,6 +170,8 @@ snii_am_build_add(SniiAmShare *sum, const SniiAmShare *share)
 {
 	sum->heap_tuples += share->heap_tuples;
 	sum->broken_hot_chain |= share->broken_hot_chain;
+	sum->cpu_ms += share->cpu_ms;
+	sum->cpu_max_ms = Max(sum->cpu_max_ms, share->cpu_max_ms);
 	sum->stats.ndocs += share->stats.ndocs;
 	sum->stats.ntokens += share->stats.ntokens;
 	sum->stats.nruns += share->stats.nruns;

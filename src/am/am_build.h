@@ -19,6 +19,8 @@ typedef struct SniiAmShare
 {
 	double		heap_tuples;
 	bool		broken_hot_chain;
+	double		cpu_ms;			/* of all, and of the one with the most */
+	double		cpu_max_ms;
 	SniiInvBuildStats stats;
 } SniiAmShare;
 

@@ -19,7 +19,7 @@
 #include "utils/tuplestore.h"
 
 #define MEMORY_COLUMNS		10
-#define LAST_BUILD_COLUMNS	13
+#define LAST_BUILD_COLUMNS	15
 
 PG_FUNCTION_INFO_V1(snii_memory);
 PG_FUNCTION_INFO_V1(snii_last_build);
@@ -166,5 +166,7 @@ snii_last_build(PG_FUNCTION_ARGS)
 	values[10] = Int64GetDatum(stats->mem.calls);
 	values[11] = Int64GetDatum(stats->mem.limiter_calls);
 	values[12] = Int64GetDatum(stats->mem.shared_writes);
+	values[13] = Float8GetDatum(last->sum.cpu_ms);
+	values[14] = Float8GetDatum(last->sum.cpu_max_ms);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
 }

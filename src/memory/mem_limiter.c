@@ -4,11 +4,11 @@
  *	  Shared count of the memory of index builds, and whom to ask for some.
  *
  * A spill frees the arena of a writer (postings, and the terms that they
- * belong to) and nothing else, so victims are ranked by arena, not by what they use in
- * all; and an arena below the floor is never asked for, since its run would be
- * tiny and its writer would soon be asked again.  The flags that are pending
- * count as covered, so that pressure
- * which lasts does not flag everybody.
+ * belong to) and nothing else, so victims are ranked by arena, not by what
+ * they use in all; and an arena below the floor is never asked for, since its
+ * run would be tiny and its writer would soon be asked again.  The flags that
+ * are pending count as covered, so that pressure which lasts does not flag
+ * everybody.
  *
  * Everything is best effort: a deficit that the arenas above the floor do not
  * cover flags them all and is reported.  A request is honoured by the writer
