@@ -87,6 +87,9 @@
 /* The table grows when more than this share of its slots is taken. */
 #define TABLE_FULL(slots) ((slots) / 8 * 5)
 
+/* ... but up to this if that would pass the budget. */
+#define TABLE_FULLEST(slots) ((slots) / 8 * 7)
+
 /* Bytes of a slice at each level; the last one repeats. */
 static const uint16 slice_bytes[] = {
 	5, 8, 12, 18, 27, 40, 60, 90, 135, 202, 303, 455, 683, 1024, 1536, 2304
@@ -590,7 +593,7 @@ same_bytes(const uint8 *a, const uint8 *b, uint32 len)
 	return true;
 }
 
-/* Double the table. */
+/* Double the table, or ask for a spill. */
 static pg_noinline void
 grow_table(SniiSpimi *s)
 {
@@ -602,6 +605,14 @@ grow_table(SniiSpimi *s)
 
 	if (shift < 0)
 		elog(ERROR, "snii term buffer is full");
+	/* Rather than to pass the budget, spill: the slots last a little longer. */
+	if (s->used + nslots * 2 * sizeof(SpimiSlot) > s->budget &&
+		snii_inv_spimi_spillable(s) >= s->budget / 4 &&
+		s->nterms < TABLE_FULLEST(nslots))
+	{
+		s->spill = true;
+		return;
+	}
 	table = take(s, nslots * 2 * sizeof(SpimiSlot), true);
 	for (uint64 i = 0; i < nslots; i++)
 	{
