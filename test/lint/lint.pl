@@ -373,7 +373,7 @@ sub check_documents
 		$exists{$dir} = $exists{ basename($dir) } = 1 while ($dir = dirname($dir)) ne '.';
 	}
 	my $code = join "\n", map { slurp($_) } grep({ -f } 'Makefile'),
-	  files(qr/\.([ch]|sql|pl|pm|sh)$/, 'src', 'sql', 'test/modules', 'test/fuzz', 'test/perl'),
+	  files(qr/\.([ch]|sql|pl|pm|sh)$/, 'src', 'sql', 'test/modules', 'test/fuzz', 'test/perl', 'test/t'),
 	  files(qr{/(run|demo|versions|assert|lib\.sh)$}, 'test');
 	my %known = map { $_ => 1 } $code =~ /\b(\w*snii\w*)\b/gi;
 	my %strings = map { $_ => 1 } $code =~ /"([\w.]+)"/g;
