@@ -14,7 +14,9 @@
  * which then owns it (RUNNING) and ends it in an exit callback; it waits again
  * if it was repeated since the worker looked at the index for the last time.
  * A worker that never came is found by the launcher.  After a failure the request stays,
- * RESTING, so that an index that always fails is not tried all the time.
+ * RESTING, so that an index that always fails is not tried all the time.  Then
+ * inserters go on as if somebody worked, since what they can do for the index
+ * would fail, too, and their insertions with it.
  *
  * The lock of the table is held for a walk over it and nothing else.
  *
@@ -200,8 +202,7 @@ snii_lsm_launcher_request(Oid index, int limit_kb)
 
 	LWLockAcquire(pool->lock, LW_EXCLUSIVE);
 	r = find_request(MyDatabaseId, index);
-	if (r == NULL || r->state == REQUEST_RESTING || pool->launcher == NULL ||
-		snii_lsm_max_workers == 0)
+	if (r == NULL || pool->launcher == NULL || snii_lsm_max_workers == 0)
 		result = false;
 	else if (r->state == REQUEST_FREE)
 	{

@@ -23,9 +23,8 @@ extern void snii_lsm_launcher_init(void);
 extern bool snii_lsm_launcher_exists(void);
 
 /*
- * Ask for a worker for an index of this database.  False if none will come
- * now: no launcher, no room in the table or for a process, or the index failed
- * a moment ago.
+ * Ask for a worker for an index of this database.  False if none will come: no
+ * launcher, no room in the table or for a process.
  */
 extern bool snii_lsm_launcher_request(Oid index, int limit_kb);
 
@@ -46,7 +45,7 @@ extern bool snii_lsm_launcher_others_wait(void);
 /* There is more to do: queue the request again when the process ends. */
 extern void snii_lsm_launcher_again(void);
 
-/* It failed: when the process ends, refuse the index for some time. */
+/* It failed: when the process ends, leave the index alone for some time. */
 extern void snii_lsm_launcher_failed(int rest_ms);
 
 /* Entry point of the launcher. */
