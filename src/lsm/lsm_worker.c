@@ -291,6 +291,8 @@ reload_settings(void)
 		return;
 	ConfigReloadPending = false;
 	ProcessConfigFile(PGC_SIGHUP);
+	/* The cost limit may have changed. */
+	snii_compat_update_vacuum_costs();
 }
 
 /*
