@@ -48,6 +48,10 @@ define_memory_settings(void)
 							NULL, &snii_mem_forced_spill_min_arena_kb,
 							64 * 1024, 64, MAX_KILOBYTES, PGC_SIGHUP,
 							GUC_UNIT_KB, NULL, NULL, NULL);
+	DefineCustomBoolVariable("snii.recycle_blocks",
+							 "Keep the memory of a run of an index build for the next one.",
+							 NULL, &snii_mem_recycle_blocks, true,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("snii.merge_workspace",
 							"Memory for merging the runs of an index build.",
 							NULL, &snii_mem_merge_workspace_kb, 32 * 1024,

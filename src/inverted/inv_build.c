@@ -193,7 +193,9 @@ spill(SniiInvBuilder *b, bool forced)
 	b->stats.peak = Max(b->stats.peak, used);
 	b->stats.nruns++;
 	b->stats.nforced += forced;
-	snii_inv_spool_spill(b->spool, b->spimi);
+	/* who asked for it needs the memory; else the next run does */
+	snii_inv_spool_spill(b->spool, b->spimi,
+						 !forced && snii_mem_recycle_blocks);
 	snii_mem_spilled(b->mem, forced);
 	if (b->in_doc)
 		snii_inv_spimi_begin_doc(b->spimi, (uint32) b->stats.ndocs);

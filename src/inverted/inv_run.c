@@ -377,9 +377,12 @@ spill_term(RunWriter *rw, SniiSpimi *s, SniiSpimiTerm *term)
 	put_varint(rw, 0);
 }
 
-/* Write all terms of the buffer as a run, and empty the buffer. */
+/*
+ * Write all terms of the buffer as a run, and empty the buffer, which may keep
+ * its memory for the next run.
+ */
 void
-snii_inv_spool_spill(SniiInvSpool *spool, SniiSpimi *s)
+snii_inv_spool_spill(SniiInvSpool *spool, SniiSpimi *s, bool keep)
 {
 	RunWriter  *rw;
 	SniiSpimiTerm term;
@@ -394,7 +397,7 @@ snii_inv_spool_spill(SniiInvSpool *spool, SniiSpimi *s)
 	run_seal(rw, &run);
 	spool->end += run.length;
 	add_run(spool, &run);
-	snii_inv_spimi_reset(s);
+	snii_inv_spimi_reset(s, keep);
 }
 
 /* ---------------- reading ---------------- */

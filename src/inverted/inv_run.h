@@ -15,7 +15,8 @@ typedef struct SniiInvSpool SniiInvSpool;
 
 extern SniiInvSpool *snii_inv_spool_create(Size workspace,
 										   SniiMemReporter *mem);
-extern void snii_inv_spool_spill(SniiInvSpool *spool, SniiSpimi *s);
+extern void snii_inv_spool_spill(SniiInvSpool *spool, SniiSpimi *s,
+								 bool keep);
 extern int	snii_inv_spool_runs(const SniiInvSpool *spool);
 extern uint64 snii_inv_spool_terms(const SniiInvSpool *spool);
 extern uint64 snii_inv_spool_bytes(const SniiInvSpool *spool);

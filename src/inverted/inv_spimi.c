@@ -36,6 +36,9 @@
  * order is added in the same order, so the pipeline is not seen from outside
  * but for copying the bytes.
  *
+ * Blocks can be kept from one fill to the next: faulting them in anew costs
+ * more than filling them.  They never take the place of anything else.
+ *
  * Memory is counted by capacity when a block or the table is allocated; the
  * array for sorting is counted from the beginning, 16 bytes a term.
  *
@@ -188,6 +191,9 @@ struct SniiSpimi
 
 	Size		budget;
 	Size		used;			/* without the array for sorting */
+	uint8	  **kept;			/* blocks for the next fill */
+	uint32		nkept;
+	uint32		kept_capacity;
 	SniiMemoryHook hook;
 	MemoryContext own;			/* the struct */
 	MemoryContext context;		/* blocks and table: reset by a spill */
@@ -228,21 +234,6 @@ consider_spill(SniiSpimi *s)
 		s->arena.nblocks >= ARENA_SPILL || s->keys.nblocks >= KEYS_SPILL;
 }
 
-/* Allocate, after telling the hook. */
-static void *
-take(SniiSpimi *s, Size bytes, bool zero)
-{
-	void	   *p;
-
-	if (s->hook.grow != NULL)
-		s->hook.grow(s->hook.arg, bytes);
-	s->used += bytes;
-	p = MemoryContextAllocExtended(s->context, bytes,
-								   MCXT_ALLOC_HUGE |
-								   (zero ? MCXT_ALLOC_ZERO : 0));
-	return p;
-}
-
 static void
 give_back(SniiSpimi *s, void *p, Size bytes)
 {
@@ -250,6 +241,26 @@ give_back(SniiSpimi *s, void *p, Size bytes)
 	s->used -= bytes;
 	if (s->hook.shrink != NULL)
 		s->hook.shrink(s->hook.arg, bytes);
+}
+
+/*
+ * Allocate, after telling the hook.  Blocks that wait for use make room for
+ * it.
+ */
+static void *
+take(SniiSpimi *s, Size bytes, bool zero)
+{
+	void	   *p;
+
+	while (s->nkept > 0 && s->used + bytes > s->budget)
+		give_back(s, s->kept[--s->nkept], BLOCK_SIZE);
+	if (s->hook.grow != NULL)
+		s->hook.grow(s->hook.arg, bytes);
+	s->used += bytes;
+	p = MemoryContextAllocExtended(s->context, bytes,
+								   MCXT_ALLOC_HUGE |
+								   (zero ? MCXT_ALLOC_ZERO : 0));
+	return p;
 }
 
 static pg_noinline void
@@ -271,7 +282,8 @@ add_block(SniiSpimi *s, SpimiBlocks *b, uint32 limit)
 		b->blocks = blocks;
 		b->capacity = capacity;
 	}
-	b->blocks[b->nblocks] = take(s, BLOCK_SIZE, false);
+	b->blocks[b->nblocks] = s->nkept > 0 ? s->kept[--s->nkept] :
+		take(s, BLOCK_SIZE, false);
 	b->nblocks++;
 	b->free = 0;
 	if (b == &s->arena && s->hook.arena != NULL)
@@ -308,15 +320,18 @@ term_at(const SniiSpimi *s, uint32 id)
 		 ((id << UNIT_SHIFT) & BLOCK_MASK));
 }
 
-/* Begin empty: the context of the blocks is new or was just reset. */
+/* Begin empty: without blocks, with an empty table or none. */
 static void
 begin_empty(SniiSpimi *s)
 {
 	memset(&s->keys, 0, sizeof(SpimiBlocks));
 	memset(&s->arena, 0, sizeof(SpimiBlocks));
 	s->keys.free = s->arena.free = BLOCK_SIZE;
-	s->table_shift = 32 - TABLE_MIN_BITS;
-	s->table = take(s, sizeof(SpimiSlot) << TABLE_MIN_BITS, true);
+	if (s->table == NULL)
+	{
+		s->table_shift = 32 - TABLE_MIN_BITS;
+		s->table = take(s, sizeof(SpimiSlot) << TABLE_MIN_BITS, true);
+	}
 	s->nterms = 0;
 	s->narrived = s->nadded = 0;
 	s->any = false;
@@ -356,17 +371,77 @@ drop_all(SniiSpimi *s)
 
 	MemoryContextReset(s->context);
 	s->used = 0;
+	s->table = NULL;
+	s->kept = NULL;
+	s->nkept = s->kept_capacity = 0;
 	if (s->hook.shrink != NULL)
 		s->hook.shrink(s->hook.arg, used);
 	if (s->hook.arena != NULL)
 		s->hook.arena(s->hook.arg, 0);
 }
 
-/* Drop all terms and give their memory back. */
-void
-snii_inv_spimi_reset(SniiSpimi *s)
+/* Put the blocks of one kind with those that wait for use. */
+static void
+keep_blocks(SniiSpimi *s, SpimiBlocks *b)
 {
-	drop_all(s);
+	for (uint32 i = 0; i < b->nblocks; i++)
+	{
+#ifdef CLOBBER_FREED_MEMORY
+		memset(b->blocks[i], 0x7F, BLOCK_SIZE);
+#endif
+		s->kept[s->nkept++] = b->blocks[i];
+	}
+	if (b->blocks != NULL)
+		give_back(s, b->blocks, b->capacity * sizeof(uint8 *));
+}
+
+/*
+ * Drop all terms, but keep what the next ones will need: the blocks, and the
+ * table unless it is large.
+ */
+static void
+drop_terms(SniiSpimi *s)
+{
+	uint32		n = s->nkept + s->keys.nblocks + s->arena.nblocks;
+	Size		table = sizeof(SpimiSlot) << (32 - s->table_shift);
+
+	if (s->sorted != NULL)
+		give_back(s, s->sorted, Max((Size) s->nterms, 1) * sizeof(SpimiSorted));
+	if (table <= s->budget / 4)
+		memset(s->table, 0, table);
+	else
+	{
+		give_back(s, s->table, table);
+		s->table = NULL;
+	}
+	if (n > s->kept_capacity)
+	{
+		uint8	  **kept = take(s, n * sizeof(uint8 *), false);
+
+		if (s->nkept > 0)
+			memcpy(kept, s->kept, s->nkept * sizeof(uint8 *));
+		if (s->kept != NULL)
+			give_back(s, s->kept, s->kept_capacity * sizeof(uint8 *));
+		s->kept = kept;
+		s->kept_capacity = n;
+	}
+	keep_blocks(s, &s->keys);
+	keep_blocks(s, &s->arena);
+	if (s->hook.arena != NULL)
+		s->hook.arena(s->hook.arg, 0);
+}
+
+/*
+ * Drop all terms.  keep: their memory will be needed again at once; otherwise
+ * it is given back.
+ */
+void
+snii_inv_spimi_reset(SniiSpimi *s, bool keep)
+{
+	if (keep)
+		drop_terms(s);
+	else
+		drop_all(s);
 	begin_empty(s);
 }
 
@@ -377,12 +452,15 @@ snii_inv_spimi_destroy(SniiSpimi *s)
 	MemoryContextDelete(s->own);
 }
 
-/* Bytes in use, by capacity, with what sorting will need. */
+/*
+ * Bytes in use, by capacity, with what sorting will need.  Blocks that wait
+ * for use do not count: they make room when it is needed.
+ */
 Size
 snii_inv_spimi_used(const SniiSpimi *s)
 {
-	return s->used + (s->sorted != NULL ? 0 :
-					  (Size) s->nterms * sizeof(SpimiSorted));
+	return s->used - (Size) s->nkept * BLOCK_SIZE + (s->sorted != NULL ? 0 :
+													 (Size) s->nterms * sizeof(SpimiSorted));
 }
 
 /* Bytes of the blocks of postings alone. */
@@ -606,7 +684,8 @@ grow_table(SniiSpimi *s)
 	if (shift < 0)
 		elog(ERROR, "snii term buffer is full");
 	/* Rather than to pass the budget, spill: the slots last a little longer. */
-	if (s->used + nslots * 2 * sizeof(SpimiSlot) > s->budget &&
+	if (s->used - (Size) s->nkept * BLOCK_SIZE +
+		nslots * 2 * sizeof(SpimiSlot) > s->budget &&
 		snii_inv_spimi_spillable(s) >= s->budget / 4 &&
 		s->nterms < TABLE_FULLEST(nslots))
 	{

@@ -45,7 +45,7 @@ typedef struct SniiSpimiTerm
 
 extern SniiSpimi *snii_inv_spimi_create(Size budget,
 										const SniiMemoryHook *hook);
-extern void snii_inv_spimi_reset(SniiSpimi *s);
+extern void snii_inv_spimi_reset(SniiSpimi *s, bool keep);
 extern void snii_inv_spimi_destroy(SniiSpimi *s);
 
 extern void snii_inv_spimi_begin_doc(SniiSpimi *s, uint32 doc);

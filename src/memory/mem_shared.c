@@ -24,6 +24,7 @@
 #define WRITERS_MIN		4
 
 int			snii_mem_merge_workspace_kb = 32 * 1024;
+bool		snii_mem_recycle_blocks = true;
 char	   *snii_mem_build_limit_text = NULL;
 
 /* Bytes of the setting; 0: no limit. */

@@ -15,6 +15,9 @@
 /* snii.merge_workspace: between term buffer and disk. */
 extern int	snii_mem_merge_workspace_kb;
 
+/* snii.recycle_blocks: keep memory from one run to the next. */
+extern bool snii_mem_recycle_blocks;
+
 /* snii.build_memory_limit, as it was written. */
 extern char *snii_mem_build_limit_text;
 extern bool snii_mem_check_build_limit(char **value, void **extra,
