@@ -47,7 +47,8 @@ TAP_TESTS = 1
 endif
 
 PG_CONFIG ?= pg_config
-PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
+# A pg_config without the server's headers names a file that is not there.
+PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
 
 # Inputs lie under test/, expected outputs in expected/. 15 looks for the
 # latter in its output folder first; 16 has an option. The last --outputdir
