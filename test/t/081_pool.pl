@@ -40,7 +40,8 @@ sub set
 {
 	$node->append_conf('postgresql.conf', $_[0]);
 	$node->reload;
-	usleep(200_000);
+	# postmaster, then launcher have to see it; nothing shows that they did
+	usleep(1_500_000);
 }
 
 sub insert { my ($n, $table, $text) = @_; return "INSERT INTO $table SELECT g, '$text common term' || g % 20 || ' ' || md5(g::text) || ' ' || md5((-g)::text) FROM generate_series(1, $n) g"; }
