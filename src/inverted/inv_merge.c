@@ -58,6 +58,7 @@ typedef struct Source
 
 typedef struct Merge
 {
+	SniiMemReporter *mem;		/* counts the writer */
 	SniiInvWriter *writer;
 	int			nsources;
 	Source	   *sources;
@@ -309,8 +310,10 @@ begin_output(Merge *m, Relation index, SniiObjectWriter *w)
 		analyzers[c] = head->columns[c].analyzer;
 	for (int i = 0; i < m->nsources; i++)
 		nterms += snii_inv_head(m->sources[i].seg)->nterms;
+	m->mem = snii_mem_reporter_begin(NULL, RelationGetRelid(index), 0);
 	m->writer = snii_inv_writer_begin(index, w, head->ncolumns, analyzers,
 									  nterms);
+	snii_inv_writer_account(m->writer, m->mem);
 }
 
 /*
@@ -342,6 +345,7 @@ snii_inv_kind_merge(Relation index, SniiObjectWriter *w,
 					  snii_inv_head(m.sources[0].seg)->ncolumns);
 	add_terms(&m);
 	ndocs = snii_inv_writer_finish(m.writer);
+	snii_mem_reporter_end(m.mem);
 	for (int i = 0; i < ninputs; i++)
 		snii_inv_close(m.sources[i].seg);
 	MemoryContextSwitchTo(old);

@@ -108,6 +108,13 @@ is(build($node, '', 'CREATE INDEX t_u ON t USING snii (unsafe(body)); DROP INDEX
 is(build($node, '', "CREATE INDEX t_p ON t USING snii (body) WHERE id % 2 = 0; DROP INDEX t_p")->{documents}, 15000,
 	'a partial index has the rows of its predicate');
 
+# A large text has a line of its own in the account, and none in the budget.
+my $large = build($node, "CREATE TABLE large (body text); INSERT INTO large VALUES (repeat('one word and another ', 2000000))",
+	'CREATE INDEX large_i ON large USING snii (body); DROP TABLE large');
+cmp_ok($large->{memory}, '>', 42_000_000, 'a large text is counted');
+cmp_ok($large->{buffer}, '<', 9 * 1024 * 1024, '... and spilled in its middle');
+cmp_ok($large->{runs}, '>', 0, '... as a run');
+
 ### errors
 
 for my $case ([ 'fails(id, body)', qr/no row is like this one/ ], [ 'fails_in_worker(body)', qr/worker has failed/ ])
