@@ -24,11 +24,11 @@ NAMES = {'snii': 'snii', 'gin': 'GIN, expression',
 # name: (file below SNII_DATA, column of the text, rows, rows when quick)
 CORPORA = {
     'books': ('docs/books.tsv.zst', 6, 0, 15000),
-    'debian': ('docs/debian_descriptions.tsv.zst', 5, 0, 0),
-    'windows': ('logs/windows_events.tsv.zst', 7, 150000, 0),
-    'zeek': ('logs/zeek_wrccdc.tsv.zst', 5, 0, 0),
-    'logs': (None, 2, 300000, 60000),
-    'corpus': ('corpus', 7, 0, 0),
+    'debian': ('docs/debian_descriptions.tsv.zst', 5, 0, 15000),
+    'windows': ('logs/windows_events.tsv.zst', 7, 150000, 15000),
+    'zeek': ('logs/zeek_wrccdc.tsv.zst', 5, 0, 15000),
+    'logs': (None, 2, 300000, 30000),
+    'corpus': ('corpus', 7, 0, 15000),
 }
 PRELOAD, ONE_INSERT, ONE_COPY = 200000, 50000, 100000
 QUICK_PRELOAD, QUICK_INSERT, QUICK_COPY = 20000, 10000, 10000
