@@ -1,0 +1,173 @@
+/*-------------------------------------------------------------------------
+ *
+ * key_desc.h
+ *	  Keys as strings of bytes: encoding, order, hash, bounds.
+ *
+ * docs/key-index.md, section 1.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SNII_KEY_DESC_H
+#define SNII_KEY_DESC_H
+
+#include "postgres.h"
+
+#include "access/skey.h"
+#include "fmgr.h"
+#include "storage/itemptr.h"
+#include "utils/rel.h"
+
+/* Longest string with its payload. */
+#define SNII_KEY_MAX_ENTRY		2700
+#define SNII_KEY_TID_BYTES		6
+
+/* Support functions of key operator classes. */
+#define SNII_KEY_COMPARE_PROC	2
+#define SNII_KEY_HASH_PROC		3	/* extended, 64 bits */
+
+typedef enum SniiKeyClass
+{
+	SNII_KEY_BYTES,				/* memcmp of encoded values */
+	SNII_KEY_COMPARED			/* by support function */
+} SniiKeyClass;
+
+typedef struct SniiKeyColumn
+{
+	Oid			type;			/* rd_opcintype */
+	Oid			collation;
+	int16		typlen;
+	bool		typbyval;
+	char		typalign;
+	SniiKeyClass class;
+	uint16		width;			/* encoded bytes behind the first, 0: varies */
+	bool		desc;
+	bool		nulls_first;
+	FmgrInfo	compare;		/* class COMPARED */
+	FmgrInfo	hash;			/* class COMPARED */
+} SniiKeyColumn;
+
+typedef struct SniiKeyDesc
+{
+	int			nkeys;
+	int			nattrs;			/* with INCLUDE columns */
+	bool		all_bytes;		/* no column of class COMPARED */
+	uint16		fixed_len;		/* of every string with TID, 0: varies */
+	TupleDesc	tupdesc;		/* of the index */
+	SniiKeyColumn columns[FLEXIBLE_ARRAY_MEMBER];
+} SniiKeyDesc;
+
+/* An entry, or a part of one; str is the key and, behind it, the TID. */
+typedef struct SniiKeyEntry
+{
+	const uint8 *str;
+	uint32		len;			/* with the TID */
+	const uint8 *payload;		/* INCLUDE columns */
+	uint32		payload_len;
+} SniiKeyEntry;
+
+/* A place between entries: before or after all that begin with bytes. */
+typedef struct SniiKeyPos
+{
+	const uint8 *bytes;
+	uint32		len;
+	bool		after;
+} SniiKeyPos;
+
+/* Growing array of bytes in a memory context. */
+typedef struct SniiKeyBytes
+{
+	uint8	   *data;
+	uint32		len;
+	uint32		capacity;
+} SniiKeyBytes;
+
+/*
+ * Descriptor of an open index, kept with its relation cache entry's memory;
+ * valid until that is rebuilt: do not keep it across statements.
+ */
+extern const SniiKeyDesc *snii_key_desc(Relation index);
+
+/*
+ * Encode the key columns of a row, without TID.  Detoasts.  Appends to out.
+ */
+extern void snii_key_encode(const SniiKeyDesc *desc, const Datum *values,
+							const bool *isnull, SniiKeyBytes *out);
+extern void snii_key_encode_column(const SniiKeyDesc *desc, int column,
+								   Datum value, bool isnull,
+								   SniiKeyBytes *out);
+extern void snii_key_put_tid(SniiKeyBytes *out, const ItemPointerData *tid);
+
+/* INCLUDE columns of a row; nothing if there are none. */
+extern void snii_key_encode_payload(const SniiKeyDesc *desc,
+									const Datum *values, const bool *isnull,
+									SniiKeyBytes *out);
+
+/*
+ * Give back the values of an entry, all nattrs of them; by-reference values
+ * are allocated in the current memory context.  Malformed bytes raise
+ * ERRCODE_INDEX_CORRUPTED.
+ */
+extern void snii_key_decode(Relation index, const SniiKeyDesc *desc,
+							const SniiKeyEntry *entry, Datum *values,
+							bool *isnull);
+extern void snii_key_get_tid(const SniiKeyEntry *entry, ItemPointer tid);
+
+/* Check the form of a string: every column ends where it should. */
+extern bool snii_key_valid(const SniiKeyDesc *desc, const uint8 *str,
+						   uint32 len);
+
+/* Any column NULL?  (str without or with TID) */
+extern bool snii_key_has_null(const SniiKeyDesc *desc, const uint8 *str,
+							  uint32 len);
+
+/* Order of two strings with TID; never 0 for different entries. */
+extern int	snii_key_compare(const SniiKeyDesc *desc, const uint8 *a,
+							 uint32 alen, const uint8 *b, uint32 blen);
+
+/* Order of the keys alone; both strings with TID. */
+extern int	snii_key_compare_keys(const SniiKeyDesc *desc, const uint8 *a,
+								  uint32 alen, const uint8 *b, uint32 blen);
+
+/* Is the entry before (-1) or behind (1) a position?  Never 0. */
+extern int	snii_key_compare_pos(const SniiKeyDesc *desc, const uint8 *str,
+								 uint32 len, const SniiKeyPos *pos);
+
+/* Hash of a key without TID: equal keys have equal hashes. */
+extern uint64 snii_key_hash(const SniiKeyDesc *desc, const uint8 *key,
+							uint32 len);
+
+/*
+ * Separator of two neighbouring strings, left < right: appends a string s with
+ * left < s <= right to out, the shortest if the index is of class BYTES alone.
+ */
+extern void snii_key_separator(const SniiKeyDesc *desc, const uint8 *left,
+							   uint32 llen, const uint8 *right, uint32 rlen,
+							   SniiKeyBytes *out);
+
+/*
+ * Interval of scan keys on leading columns.  Conditions that it does not
+ * express are returned in residual (indexes into keys), to be tested with
+ * snii_key_test().  SK_SEARCHARRAY keys are not taken: the caller gives
+ * elements one by one.  *empty: nothing can match.  bytes of lower and upper
+ * are allocated in the current context.
+ */
+typedef struct SniiKeyInterval
+{
+	bool		empty;
+	bool		point;			/* = on every key column (NULLs not allowed) */
+	SniiKeyPos	lower;
+	SniiKeyPos	upper;
+	int			nresidual;
+	int			residual[INDEX_MAX_KEYS * 4];
+} SniiKeyInterval;
+
+extern void snii_key_interval(const SniiKeyDesc *desc, ScanKey keys,
+							  int nkeys, SniiKeyInterval *interval);
+extern bool snii_key_test(const SniiKeyDesc *desc, ScanKey key,
+						  const Datum *values, const bool *isnull);
+
+/* Bytes helpers. */
+extern void snii_key_bytes_reserve(SniiKeyBytes *b, uint32 more);
+extern void snii_key_bytes_add(SniiKeyBytes *b, const void *data, uint32 len);
+
+#endif							/* SNII_KEY_DESC_H */
