@@ -12,6 +12,7 @@
 #ifndef SNII_LSM_KIND_H
 #define SNII_LSM_KIND_H
 
+#include "storage/storage_buffer.h"
 #include "storage/storage_object.h"
 
 #include "storage/itemptr.h"
@@ -23,14 +24,6 @@ typedef enum SniiKindId
 	SNII_KIND_KEY = 2,
 	SNII_KIND_TEST = 15			/* test/modules only */
 } SniiKindId;
-
-/* One record of the write buffer. */
-typedef struct SniiRecord
-{
-	ItemPointerData tid;
-	const uint8 *data;			/* valid until the next call of next() */
-	size_t		len;
-} SniiRecord;
 
 /* Records to make a segment of, in the order of their ordinals. */
 typedef struct SniiRecordSource SniiRecordSource;

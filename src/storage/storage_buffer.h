@@ -29,6 +29,14 @@ StaticAssertDecl(SNII_LIST_CAPACITY >= SNII_STRETCH_PAGES,
 	((uint32) SNII_RECORD_MAX_PAGES * SNII_BUFFER_CAPACITY - \
 	 sizeof(SniiRecordHeader))
 
+/* One record of the write buffer. */
+typedef struct SniiRecord
+{
+	ItemPointerData tid;
+	const uint8 *data;			/* as long as its source says */
+	size_t		len;
+} SniiRecord;
+
 /* Where a lane's appends go: a hint, checked before use. */
 typedef struct SniiTail
 {
