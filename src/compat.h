@@ -348,4 +348,22 @@ snii_compat_log_page_reuse(Relation rel, bool is_catalog_rel, BlockNumber blk,
 #define SNII_GROUP_EXPRESSIONS(rte)	((List *) NULL)
 #endif
 
+/* Elements that an array expression is expected to have. */
+#if PG_VERSION_NUM >= 170000
+#define snii_compat_array_length(root, node) \
+	estimate_array_length(root, node)
+#else
+#define snii_compat_array_length(root, node) \
+	((double) estimate_array_length(node))
+#endif
+
+/* Next datum of a sort; valid until the next call at least. */
+#if PG_VERSION_NUM >= 160000
+#define snii_compat_getdatum(sort, value, isnull) \
+	tuplesort_getdatum(sort, true, false, value, isnull, NULL)
+#else
+#define snii_compat_getdatum(sort, value, isnull) \
+	tuplesort_getdatum(sort, true, value, isnull, NULL)
+#endif
+
 #endif							/* SNII_COMPAT_H */

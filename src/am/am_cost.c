@@ -51,12 +51,22 @@ typedef struct ScanCost
 
 /* Add the pages of one condition. */
 static void
-add_condition(Relation index, int column, Node *clause, ScanCost *cost)
+add_condition(PlannerInfo *root, Relation index, int column, Node *clause,
+			  ScanCost *cost)
 {
 	Node	   *right;
 	SniiQuery  *query;
 	double		pages = 0;
 
+	if (IsA(clause, ScalarArrayOpExpr))
+	{
+		Node	   *array = lsecond(((ScalarArrayOpExpr *) clause)->args);
+
+		cost->whole_index = false;
+		cost->pages += DEFAULT_TERM_PAGES *
+			snii_compat_array_length(root, array);
+		return;
+	}
 	if (!IsA(clause, OpExpr))
 		return;					/* IS [NOT] NULL */
 	right = get_rightop((Expr *) clause);
@@ -142,7 +152,7 @@ snii_am_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 		ListCell   *lc2;
 
 		foreach(lc2, clause->indexquals)
-			add_condition(index, clause->indexcol,
+			add_condition(root, index, clause->indexcol,
 						  (Node *) lfirst_node(RestrictInfo, lc2)->clause,
 						  &cost);
 	}

@@ -25,6 +25,8 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/predicate.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 /* TIDs fetched at a time: few at first, for queries with a LIMIT. */
@@ -69,6 +71,45 @@ stop_scan(ScanState *state)
 }
 
 /*
+ * A query that matches what any element of an array matches; NULL if there is
+ * no element but NULL.  *foreign: one has another analyzer.
+ */
+static SniiQuery *
+any_element(Datum array, const SniiAnalyzer *analyzer, bool *foreign)
+{
+	ArrayType  *value = DatumGetArrayTypeP(array);
+	int16		typlen;
+	bool		typbyval;
+	char		typalign;
+	Datum	   *elements;
+	bool	   *nulls;
+	SniiQueryNode **nodes;
+	uint32		nnodes = 0;
+	int			n;
+
+	*foreign = false;
+	get_typlenbyvalalign(ARR_ELEMTYPE(value), &typlen, &typbyval, &typalign);
+	deconstruct_array(value, ARR_ELEMTYPE(value), typlen, typbyval, typalign,
+					  &elements, &nulls, &n);
+	nodes = palloc((n + 1) * sizeof(SniiQueryNode *));
+	for (int i = 0; i < n; i++)
+	{
+		SniiQuery  *query;
+
+		if (nulls[i])
+			continue;
+		query = DatumGetSniiQuery(elements[i]);
+		*foreign |= snii_query_analyzer(query) != analyzer;
+		nodes[nnodes++] = snii_query_tree(query);
+	}
+	if (nnodes == 0)
+		return NULL;
+	return snii_query_make(analyzer, nnodes == 1 ? nodes[0] :
+						   snii_query_node_children(SNII_QUERY_OR, nodes,
+													nnodes));
+}
+
+/*
  * One scan key to one condition; false if it adds none.
  */
 static bool
@@ -77,6 +118,7 @@ make_condition(ScanState *state, const ScanKeyData *key,
 {
 	int			column = key->sk_attno - 1;
 	SniiQuery  *query;
+	bool		foreign;
 
 	condition->column = column;
 	condition->query = NULL;
@@ -96,8 +138,21 @@ make_condition(ScanState *state, const ScanKeyData *key,
 		state->empty = true;
 		return false;
 	}
-	query = DatumGetSniiQuery(key->sk_argument);
-	if (snii_query_analyzer(query) != analyzers[column])
+	if (key->sk_flags & SK_SEARCHARRAY)
+	{
+		query = any_element(key->sk_argument, analyzers[column], &foreign);
+		if (query == NULL)
+		{
+			state->empty = true;
+			return false;
+		}
+	}
+	else
+	{
+		query = DatumGetSniiQuery(key->sk_argument);
+		foreign = snii_query_analyzer(query) != analyzers[column];
+	}
+	if (foreign)
 	{
 		condition->type = SNII_CONDITION_NOT_NULL;
 		state->recheck = true;
