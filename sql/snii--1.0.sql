@@ -372,6 +372,331 @@ COMMENT ON OPERATOR CLASS @extschema@.name_ops USING snii IS
 	'full text of name';
 
 -- ---------------------------------------------------------------------
+-- Key indexes
+-- ---------------------------------------------------------------------
+
+CREATE OPERATOR FAMILY @extschema@.bool_key_ops USING snii;
+
+CREATE OPERATOR FAMILY @extschema@.bytea_key_ops USING snii;
+
+CREATE OPERATOR FAMILY @extschema@.datetime_key_ops USING snii;
+
+CREATE OPERATOR FAMILY @extschema@.enum_key_ops USING snii;
+
+CREATE OPERATOR FAMILY @extschema@.float_key_ops USING snii;
+
+CREATE OPERATOR FAMILY @extschema@.integer_key_ops USING snii;
+
+CREATE OPERATOR FAMILY @extschema@.interval_key_ops USING snii;
+
+CREATE OPERATOR FAMILY @extschema@.network_key_ops USING snii;
+
+CREATE OPERATOR FAMILY @extschema@.numeric_key_ops USING snii;
+
+CREATE OPERATOR FAMILY @extschema@.oid_key_ops USING snii;
+
+CREATE OPERATOR FAMILY @extschema@.text_key_ops USING snii;
+
+CREATE OPERATOR FAMILY @extschema@.time_key_ops USING snii;
+
+CREATE OPERATOR FAMILY @extschema@.uuid_key_ops USING snii;
+
+CREATE OPERATOR CLASS @extschema@.bool_key_ops
+	DEFAULT FOR TYPE bool USING snii FAMILY @extschema@.bool_key_ops AS
+	OPERATOR 1 pg_catalog.< (bool, bool),
+	OPERATOR 2 pg_catalog.<= (bool, bool),
+	OPERATOR 3 pg_catalog.= (bool, bool),
+	OPERATOR 4 pg_catalog.>= (bool, bool),
+	OPERATOR 5 pg_catalog.> (bool, bool),
+	FUNCTION 2 (bool, bool) pg_catalog.btboolcmp(boolean, boolean);
+COMMENT ON OPERATOR CLASS @extschema@.bool_key_ops USING snii IS
+	'keys of boolean';
+
+CREATE OPERATOR CLASS @extschema@.bytea_key_ops
+	DEFAULT FOR TYPE bytea USING snii FAMILY @extschema@.bytea_key_ops AS
+	OPERATOR 1 pg_catalog.< (bytea, bytea),
+	OPERATOR 2 pg_catalog.<= (bytea, bytea),
+	OPERATOR 3 pg_catalog.= (bytea, bytea),
+	OPERATOR 4 pg_catalog.>= (bytea, bytea),
+	OPERATOR 5 pg_catalog.> (bytea, bytea),
+	FUNCTION 2 (bytea, bytea) pg_catalog.byteacmp(bytea, bytea);
+COMMENT ON OPERATOR CLASS @extschema@.bytea_key_ops USING snii IS
+	'keys of bytea';
+
+CREATE OPERATOR CLASS @extschema@.date_key_ops
+	DEFAULT FOR TYPE date USING snii FAMILY @extschema@.datetime_key_ops AS
+	OPERATOR 1 pg_catalog.< (date, date),
+	OPERATOR 2 pg_catalog.<= (date, date),
+	OPERATOR 3 pg_catalog.= (date, date),
+	OPERATOR 4 pg_catalog.>= (date, date),
+	OPERATOR 5 pg_catalog.> (date, date),
+	FUNCTION 2 (date, date) pg_catalog.date_cmp(date, date);
+COMMENT ON OPERATOR CLASS @extschema@.date_key_ops USING snii IS
+	'keys of date';
+
+CREATE OPERATOR CLASS @extschema@.enum_key_ops
+	DEFAULT FOR TYPE anyenum USING snii FAMILY @extschema@.enum_key_ops AS
+	OPERATOR 1 pg_catalog.< (anyenum, anyenum),
+	OPERATOR 2 pg_catalog.<= (anyenum, anyenum),
+	OPERATOR 3 pg_catalog.= (anyenum, anyenum),
+	OPERATOR 4 pg_catalog.>= (anyenum, anyenum),
+	OPERATOR 5 pg_catalog.> (anyenum, anyenum),
+	FUNCTION 2 (anyenum, anyenum) pg_catalog.enum_cmp(anyenum, anyenum),
+	FUNCTION 3 (anyenum, anyenum) pg_catalog.hashenumextended(anyenum, bigint);
+COMMENT ON OPERATOR CLASS @extschema@.enum_key_ops USING snii IS
+	'keys of enums';
+
+CREATE OPERATOR CLASS @extschema@.float4_key_ops
+	DEFAULT FOR TYPE float4 USING snii FAMILY @extschema@.float_key_ops AS
+	OPERATOR 1 pg_catalog.< (float4, float4),
+	OPERATOR 2 pg_catalog.<= (float4, float4),
+	OPERATOR 3 pg_catalog.= (float4, float4),
+	OPERATOR 4 pg_catalog.>= (float4, float4),
+	OPERATOR 5 pg_catalog.> (float4, float4),
+	FUNCTION 2 (float4, float4) pg_catalog.btfloat4cmp(real, real),
+	FUNCTION 3 (float4, float4) pg_catalog.hashfloat4extended(real, bigint);
+COMMENT ON OPERATOR CLASS @extschema@.float4_key_ops USING snii IS
+	'keys of real';
+
+CREATE OPERATOR CLASS @extschema@.float8_key_ops
+	DEFAULT FOR TYPE float8 USING snii FAMILY @extschema@.float_key_ops AS
+	OPERATOR 1 pg_catalog.< (float8, float8),
+	OPERATOR 2 pg_catalog.<= (float8, float8),
+	OPERATOR 3 pg_catalog.= (float8, float8),
+	OPERATOR 4 pg_catalog.>= (float8, float8),
+	OPERATOR 5 pg_catalog.> (float8, float8),
+	FUNCTION 2 (float8, float8) pg_catalog.btfloat8cmp(double precision, double precision),
+	FUNCTION 3 (float8, float8) pg_catalog.hashfloat8extended(double precision, bigint);
+COMMENT ON OPERATOR CLASS @extschema@.float8_key_ops USING snii IS
+	'keys of double precision';
+
+CREATE OPERATOR CLASS @extschema@.inet_key_ops
+	DEFAULT FOR TYPE inet USING snii FAMILY @extschema@.network_key_ops AS
+	OPERATOR 1 pg_catalog.< (inet, inet),
+	OPERATOR 2 pg_catalog.<= (inet, inet),
+	OPERATOR 3 pg_catalog.= (inet, inet),
+	OPERATOR 4 pg_catalog.>= (inet, inet),
+	OPERATOR 5 pg_catalog.> (inet, inet),
+	FUNCTION 2 (inet, inet) pg_catalog.network_cmp(inet, inet),
+	FUNCTION 3 (inet, inet) pg_catalog.hashinetextended(inet, bigint);
+COMMENT ON OPERATOR CLASS @extschema@.inet_key_ops USING snii IS
+	'keys of inet and cidr';
+
+CREATE OPERATOR CLASS @extschema@.int2_key_ops
+	DEFAULT FOR TYPE int2 USING snii FAMILY @extschema@.integer_key_ops AS
+	OPERATOR 1 pg_catalog.< (int2, int2),
+	OPERATOR 2 pg_catalog.<= (int2, int2),
+	OPERATOR 3 pg_catalog.= (int2, int2),
+	OPERATOR 4 pg_catalog.>= (int2, int2),
+	OPERATOR 5 pg_catalog.> (int2, int2),
+	FUNCTION 2 (int2, int2) pg_catalog.btint2cmp(smallint, smallint);
+COMMENT ON OPERATOR CLASS @extschema@.int2_key_ops USING snii IS
+	'keys of smallint';
+
+CREATE OPERATOR CLASS @extschema@.int4_key_ops
+	DEFAULT FOR TYPE int4 USING snii FAMILY @extschema@.integer_key_ops AS
+	OPERATOR 1 pg_catalog.< (int4, int4),
+	OPERATOR 2 pg_catalog.<= (int4, int4),
+	OPERATOR 3 pg_catalog.= (int4, int4),
+	OPERATOR 4 pg_catalog.>= (int4, int4),
+	OPERATOR 5 pg_catalog.> (int4, int4),
+	FUNCTION 2 (int4, int4) pg_catalog.btint4cmp(integer, integer);
+COMMENT ON OPERATOR CLASS @extschema@.int4_key_ops USING snii IS
+	'keys of integer';
+
+CREATE OPERATOR CLASS @extschema@.int8_key_ops
+	DEFAULT FOR TYPE int8 USING snii FAMILY @extschema@.integer_key_ops AS
+	OPERATOR 1 pg_catalog.< (int8, int8),
+	OPERATOR 2 pg_catalog.<= (int8, int8),
+	OPERATOR 3 pg_catalog.= (int8, int8),
+	OPERATOR 4 pg_catalog.>= (int8, int8),
+	OPERATOR 5 pg_catalog.> (int8, int8),
+	FUNCTION 2 (int8, int8) pg_catalog.btint8cmp(bigint, bigint);
+COMMENT ON OPERATOR CLASS @extschema@.int8_key_ops USING snii IS
+	'keys of bigint';
+
+CREATE OPERATOR CLASS @extschema@.interval_key_ops
+	DEFAULT FOR TYPE interval USING snii FAMILY @extschema@.interval_key_ops AS
+	OPERATOR 1 pg_catalog.< (interval, interval),
+	OPERATOR 2 pg_catalog.<= (interval, interval),
+	OPERATOR 3 pg_catalog.= (interval, interval),
+	OPERATOR 4 pg_catalog.>= (interval, interval),
+	OPERATOR 5 pg_catalog.> (interval, interval),
+	FUNCTION 2 (interval, interval) pg_catalog.interval_cmp(interval, interval),
+	FUNCTION 3 (interval, interval) pg_catalog.interval_hash_extended(interval, bigint);
+COMMENT ON OPERATOR CLASS @extschema@.interval_key_ops USING snii IS
+	'keys of interval';
+
+CREATE OPERATOR CLASS @extschema@.numeric_key_ops
+	DEFAULT FOR TYPE numeric USING snii FAMILY @extschema@.numeric_key_ops AS
+	OPERATOR 1 pg_catalog.< (numeric, numeric),
+	OPERATOR 2 pg_catalog.<= (numeric, numeric),
+	OPERATOR 3 pg_catalog.= (numeric, numeric),
+	OPERATOR 4 pg_catalog.>= (numeric, numeric),
+	OPERATOR 5 pg_catalog.> (numeric, numeric),
+	FUNCTION 2 (numeric, numeric) pg_catalog.numeric_cmp(numeric, numeric),
+	FUNCTION 3 (numeric, numeric) pg_catalog.hash_numeric_extended(numeric, bigint);
+COMMENT ON OPERATOR CLASS @extschema@.numeric_key_ops USING snii IS
+	'keys of numeric';
+
+CREATE OPERATOR CLASS @extschema@.oid_key_ops
+	DEFAULT FOR TYPE oid USING snii FAMILY @extschema@.oid_key_ops AS
+	OPERATOR 1 pg_catalog.< (oid, oid),
+	OPERATOR 2 pg_catalog.<= (oid, oid),
+	OPERATOR 3 pg_catalog.= (oid, oid),
+	OPERATOR 4 pg_catalog.>= (oid, oid),
+	OPERATOR 5 pg_catalog.> (oid, oid),
+	FUNCTION 2 (oid, oid) pg_catalog.btoidcmp(oid, oid);
+COMMENT ON OPERATOR CLASS @extschema@.oid_key_ops USING snii IS
+	'keys of oid';
+
+CREATE OPERATOR CLASS @extschema@.text_key_ops
+	FOR TYPE text USING snii FAMILY @extschema@.text_key_ops AS
+	OPERATOR 1 pg_catalog.< (text, text),
+	OPERATOR 2 pg_catalog.<= (text, text),
+	OPERATOR 3 pg_catalog.= (text, text),
+	OPERATOR 4 pg_catalog.>= (text, text),
+	OPERATOR 5 pg_catalog.> (text, text),
+	FUNCTION 2 (text, text) pg_catalog.bttextcmp(text, text),
+	FUNCTION 3 (text, text) pg_catalog.hashtextextended(text, bigint);
+COMMENT ON OPERATOR CLASS @extschema@.text_key_ops USING snii IS
+	'keys of text and varchar: each value as a whole';
+
+CREATE OPERATOR CLASS @extschema@.time_key_ops
+	DEFAULT FOR TYPE time USING snii FAMILY @extschema@.time_key_ops AS
+	OPERATOR 1 pg_catalog.< (time, time),
+	OPERATOR 2 pg_catalog.<= (time, time),
+	OPERATOR 3 pg_catalog.= (time, time),
+	OPERATOR 4 pg_catalog.>= (time, time),
+	OPERATOR 5 pg_catalog.> (time, time),
+	FUNCTION 2 (time, time) pg_catalog.time_cmp(time without time zone, time without time zone);
+COMMENT ON OPERATOR CLASS @extschema@.time_key_ops USING snii IS
+	'keys of time';
+
+CREATE OPERATOR CLASS @extschema@.timestamp_key_ops
+	DEFAULT FOR TYPE timestamp USING snii FAMILY @extschema@.datetime_key_ops AS
+	OPERATOR 1 pg_catalog.< (timestamp, timestamp),
+	OPERATOR 2 pg_catalog.<= (timestamp, timestamp),
+	OPERATOR 3 pg_catalog.= (timestamp, timestamp),
+	OPERATOR 4 pg_catalog.>= (timestamp, timestamp),
+	OPERATOR 5 pg_catalog.> (timestamp, timestamp),
+	FUNCTION 2 (timestamp, timestamp) pg_catalog.timestamp_cmp(timestamp without time zone, timestamp without time zone);
+COMMENT ON OPERATOR CLASS @extschema@.timestamp_key_ops USING snii IS
+	'keys of timestamp';
+
+CREATE OPERATOR CLASS @extschema@.timestamptz_key_ops
+	DEFAULT FOR TYPE timestamptz USING snii FAMILY @extschema@.datetime_key_ops AS
+	OPERATOR 1 pg_catalog.< (timestamptz, timestamptz),
+	OPERATOR 2 pg_catalog.<= (timestamptz, timestamptz),
+	OPERATOR 3 pg_catalog.= (timestamptz, timestamptz),
+	OPERATOR 4 pg_catalog.>= (timestamptz, timestamptz),
+	OPERATOR 5 pg_catalog.> (timestamptz, timestamptz),
+	FUNCTION 2 (timestamptz, timestamptz) pg_catalog.timestamptz_cmp(timestamp with time zone, timestamp with time zone);
+COMMENT ON OPERATOR CLASS @extschema@.timestamptz_key_ops USING snii IS
+	'keys of timestamp with time zone';
+
+CREATE OPERATOR CLASS @extschema@.uuid_key_ops
+	DEFAULT FOR TYPE uuid USING snii FAMILY @extschema@.uuid_key_ops AS
+	OPERATOR 1 pg_catalog.< (uuid, uuid),
+	OPERATOR 2 pg_catalog.<= (uuid, uuid),
+	OPERATOR 3 pg_catalog.= (uuid, uuid),
+	OPERATOR 4 pg_catalog.>= (uuid, uuid),
+	OPERATOR 5 pg_catalog.> (uuid, uuid),
+	FUNCTION 2 (uuid, uuid) pg_catalog.uuid_cmp(uuid, uuid);
+COMMENT ON OPERATOR CLASS @extschema@.uuid_key_ops USING snii IS
+	'keys of uuid';
+
+ALTER OPERATOR FAMILY @extschema@.datetime_key_ops USING snii ADD
+	OPERATOR 1 pg_catalog.< (date, timestamp without time zone),
+	OPERATOR 2 pg_catalog.<= (date, timestamp without time zone),
+	OPERATOR 3 pg_catalog.= (date, timestamp without time zone),
+	OPERATOR 4 pg_catalog.>= (date, timestamp without time zone),
+	OPERATOR 5 pg_catalog.> (date, timestamp without time zone),
+	OPERATOR 1 pg_catalog.< (date, timestamp with time zone),
+	OPERATOR 2 pg_catalog.<= (date, timestamp with time zone),
+	OPERATOR 3 pg_catalog.= (date, timestamp with time zone),
+	OPERATOR 4 pg_catalog.>= (date, timestamp with time zone),
+	OPERATOR 5 pg_catalog.> (date, timestamp with time zone),
+	OPERATOR 1 pg_catalog.< (timestamp without time zone, date),
+	OPERATOR 2 pg_catalog.<= (timestamp without time zone, date),
+	OPERATOR 3 pg_catalog.= (timestamp without time zone, date),
+	OPERATOR 4 pg_catalog.>= (timestamp without time zone, date),
+	OPERATOR 5 pg_catalog.> (timestamp without time zone, date),
+	OPERATOR 1 pg_catalog.< (timestamp without time zone, timestamp with time zone),
+	OPERATOR 2 pg_catalog.<= (timestamp without time zone, timestamp with time zone),
+	OPERATOR 3 pg_catalog.= (timestamp without time zone, timestamp with time zone),
+	OPERATOR 4 pg_catalog.>= (timestamp without time zone, timestamp with time zone),
+	OPERATOR 5 pg_catalog.> (timestamp without time zone, timestamp with time zone),
+	OPERATOR 1 pg_catalog.< (timestamp with time zone, date),
+	OPERATOR 2 pg_catalog.<= (timestamp with time zone, date),
+	OPERATOR 3 pg_catalog.= (timestamp with time zone, date),
+	OPERATOR 4 pg_catalog.>= (timestamp with time zone, date),
+	OPERATOR 5 pg_catalog.> (timestamp with time zone, date),
+	OPERATOR 1 pg_catalog.< (timestamp with time zone, timestamp without time zone),
+	OPERATOR 2 pg_catalog.<= (timestamp with time zone, timestamp without time zone),
+	OPERATOR 3 pg_catalog.= (timestamp with time zone, timestamp without time zone),
+	OPERATOR 4 pg_catalog.>= (timestamp with time zone, timestamp without time zone),
+	OPERATOR 5 pg_catalog.> (timestamp with time zone, timestamp without time zone),
+	FUNCTION 2 (date, timestamp without time zone) pg_catalog.date_cmp_timestamp(date, timestamp without time zone),
+	FUNCTION 2 (date, timestamp with time zone) pg_catalog.date_cmp_timestamptz(date, timestamp with time zone),
+	FUNCTION 2 (timestamp without time zone, date) pg_catalog.timestamp_cmp_date(timestamp without time zone, date),
+	FUNCTION 2 (timestamp without time zone, timestamp with time zone) pg_catalog.timestamp_cmp_timestamptz(timestamp without time zone, timestamp with time zone),
+	FUNCTION 2 (timestamp with time zone, date) pg_catalog.timestamptz_cmp_date(timestamp with time zone, date),
+	FUNCTION 2 (timestamp with time zone, timestamp without time zone) pg_catalog.timestamptz_cmp_timestamp(timestamp with time zone, timestamp without time zone);
+
+ALTER OPERATOR FAMILY @extschema@.float_key_ops USING snii ADD
+	OPERATOR 1 pg_catalog.< (real, double precision),
+	OPERATOR 2 pg_catalog.<= (real, double precision),
+	OPERATOR 3 pg_catalog.= (real, double precision),
+	OPERATOR 4 pg_catalog.>= (real, double precision),
+	OPERATOR 5 pg_catalog.> (real, double precision),
+	OPERATOR 1 pg_catalog.< (double precision, real),
+	OPERATOR 2 pg_catalog.<= (double precision, real),
+	OPERATOR 3 pg_catalog.= (double precision, real),
+	OPERATOR 4 pg_catalog.>= (double precision, real),
+	OPERATOR 5 pg_catalog.> (double precision, real),
+	FUNCTION 2 (real, double precision) pg_catalog.btfloat48cmp(real, double precision),
+	FUNCTION 2 (double precision, real) pg_catalog.btfloat84cmp(double precision, real);
+
+ALTER OPERATOR FAMILY @extschema@.integer_key_ops USING snii ADD
+	OPERATOR 1 pg_catalog.< (bigint, smallint),
+	OPERATOR 2 pg_catalog.<= (bigint, smallint),
+	OPERATOR 3 pg_catalog.= (bigint, smallint),
+	OPERATOR 4 pg_catalog.>= (bigint, smallint),
+	OPERATOR 5 pg_catalog.> (bigint, smallint),
+	OPERATOR 1 pg_catalog.< (bigint, integer),
+	OPERATOR 2 pg_catalog.<= (bigint, integer),
+	OPERATOR 3 pg_catalog.= (bigint, integer),
+	OPERATOR 4 pg_catalog.>= (bigint, integer),
+	OPERATOR 5 pg_catalog.> (bigint, integer),
+	OPERATOR 1 pg_catalog.< (smallint, bigint),
+	OPERATOR 2 pg_catalog.<= (smallint, bigint),
+	OPERATOR 3 pg_catalog.= (smallint, bigint),
+	OPERATOR 4 pg_catalog.>= (smallint, bigint),
+	OPERATOR 5 pg_catalog.> (smallint, bigint),
+	OPERATOR 1 pg_catalog.< (smallint, integer),
+	OPERATOR 2 pg_catalog.<= (smallint, integer),
+	OPERATOR 3 pg_catalog.= (smallint, integer),
+	OPERATOR 4 pg_catalog.>= (smallint, integer),
+	OPERATOR 5 pg_catalog.> (smallint, integer),
+	OPERATOR 1 pg_catalog.< (integer, bigint),
+	OPERATOR 2 pg_catalog.<= (integer, bigint),
+	OPERATOR 3 pg_catalog.= (integer, bigint),
+	OPERATOR 4 pg_catalog.>= (integer, bigint),
+	OPERATOR 5 pg_catalog.> (integer, bigint),
+	OPERATOR 1 pg_catalog.< (integer, smallint),
+	OPERATOR 2 pg_catalog.<= (integer, smallint),
+	OPERATOR 3 pg_catalog.= (integer, smallint),
+	OPERATOR 4 pg_catalog.>= (integer, smallint),
+	OPERATOR 5 pg_catalog.> (integer, smallint),
+	FUNCTION 2 (bigint, smallint) pg_catalog.btint82cmp(bigint, smallint),
+	FUNCTION 2 (bigint, integer) pg_catalog.btint84cmp(bigint, integer),
+	FUNCTION 2 (smallint, bigint) pg_catalog.btint28cmp(smallint, bigint),
+	FUNCTION 2 (smallint, integer) pg_catalog.btint24cmp(smallint, integer),
+	FUNCTION 2 (integer, bigint) pg_catalog.btint48cmp(integer, bigint),
+	FUNCTION 2 (integer, smallint) pg_catalog.btint42cmp(integer, smallint);
+
+-- ---------------------------------------------------------------------
 -- Maintenance and inspection
 -- ---------------------------------------------------------------------
 

@@ -15,9 +15,12 @@
 #define SNII_STRATEGY_MATCH		10
 #define SNII_STRATEGIES			10
 
-/* Support functions: the name of the analyzer that a class prescribes. */
+/*
+ * Support functions: the name of the analyzer that a class prescribes; of key
+ * classes 2, order, and 3, extended hash (key/key_desc.h).
+ */
 #define SNII_ANALYZER_PROC		1
-#define SNII_PROCS				1
+#define SNII_PROCS				3
 
 extern bool snii_am_validate(Oid opclass);
 

@@ -8,10 +8,13 @@
 #include "postgres.h"
 
 #include "am/am_options.h"
+#include "key/key_desc.h"
 #include "lsm/lsm_kind.h"
 #include "query/query_column.h"
 #include "storage/storage_page.h"
 
+#include "access/genam.h"
+#include "catalog/index.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -62,10 +65,60 @@ snii_am_options(Datum reloptions, bool validate)
 							sizeof(SniiOptions), tab, lengthof(tab));
 }
 
+bool
+snii_am_is_key(Relation index)
+{
+	return OidIsValid(index->rd_support[SNII_KEY_COMPARE_PROC - 1]);
+}
+
+/*
+ * An index is a key index if all its columns are of key operator classes.
+ */
+static bool
+all_keys(Relation index, int ncolumns)
+{
+	int			nkeys = 0;
+
+	for (int i = 0; i < ncolumns; i++)
+		if (OidIsValid(index_getprocid(index, (AttrNumber) (i + 1),
+									   SNII_KEY_COMPARE_PROC)))
+			nkeys++;
+	if (nkeys == 0 || nkeys == ncolumns)
+		return nkeys > 0;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("filter columns are not supported yet"),
+			 errdetail("Index \"%s\" has columns with full text and others.",
+					   RelationGetRelationName(index)),
+			 errhint("Make an index for each, or use text_key_ops for the text columns of a key index.")));
+	return false;
+}
+
+/* What a full-text index cannot be, though key indexes can. */
+static void
+check_inverted(Relation index, int ncolumns)
+{
+	const char *problem = NULL;
+
+	if (index->rd_index->indisunique)
+		problem = "unique indexes";
+	else if (index->rd_index->indnatts > ncolumns)
+		problem = "included columns";
+	for (int i = 0; i < ncolumns && problem == NULL; i++)
+		if (index->rd_indoption[i] != 0)
+			problem = "ASC, DESC and NULLS options";
+	if (problem != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("full-text indexes do not support %s", problem),
+				 errhint("A key index has operator classes such as text_key_ops.")));
+}
+
 void
 snii_am_spec(Relation index, SniiMetaSpec *spec)
 {
 	int			ncolumns = IndexRelationGetNumberOfKeyAttributes(index);
+	const SniiOptions *options = (const SniiOptions *) index->rd_options;
 
 	memset(spec, 0, sizeof(*spec));
 	if (ncolumns > SNII_MAX_COLUMNS)
@@ -73,12 +126,23 @@ snii_am_spec(Relation index, SniiMetaSpec *spec)
 				(errcode(ERRCODE_TOO_MANY_COLUMNS),
 				 errmsg("a snii index can have at most %d columns",
 						SNII_MAX_COLUMNS)));
-	spec->kind = SNII_KIND_INVERTED;
 	spec->ncolumns = (uint8) ncolumns;
+	spec->unicode_version = snii_text_unicode_version();
+	if (all_keys(index, ncolumns))
+	{
+		if (options != NULL && options->analyzer != 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("option \"%s\" is for full-text indexes",
+							"analyzer")));
+		spec->kind = SNII_KIND_KEY;
+		return;
+	}
+	check_inverted(index, ncolumns);
+	spec->kind = SNII_KIND_INVERTED;
 	for (int i = 0; i < ncolumns; i++)
 		spec->column_analyzer[i] = (uint8)
 			snii_text_analyzer_id(snii_query_catalog_analyzer(index, i));
-	spec->unicode_version = snii_text_unicode_version();
 }
 
 /*

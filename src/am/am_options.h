@@ -25,6 +25,9 @@ extern void snii_am_options_init(void);
 /* amoptions. */
 extern bytea *snii_am_options(Datum reloptions, bool validate);
 
+/* Is an open index one of keys?  Looks at its operator classes alone. */
+extern bool snii_am_is_key(Relation index);
+
 /*
  * What the catalogs say that a new index should be: its analyzers are taken
  * from its options and operator classes.

@@ -8,9 +8,11 @@
 #include "postgres.h"
 
 #include "am/am_handler.h"
+#include "key/key_desc.h"
 
 #include "access/amvalidate.h"
 #include "access/htup_details.h"
+#include "access/stratnum.h"
 #include "catalog/pg_amop.h"
 #include "catalog/pg_amproc.h"
 #include "catalog/pg_opclass.h"
@@ -35,26 +37,134 @@ family_name(Oid family)
 	return name;
 }
 
+static void
+complain(const char *family, const char *what, const char *object,
+		 const char *problem)
+{
+	ereport(INFO,
+			(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+			 errmsg("operator family \"%s\" of access method %s: %s %s %s",
+					family, "snii", what, object, problem)));
+}
+
 /* Verify one operator of the family; false and a message if it is wrong. */
 static bool
-validate_operator(const char *family, Form_pg_amop op)
+validate_operator(const char *family, Form_pg_amop op, bool is_key)
 {
 	const char *problem = NULL;
 
-	if (op->amopstrategy != SNII_STRATEGY_MATCH)
+	if (is_key ? op->amopstrategy < BTLessStrategyNumber ||
+		op->amopstrategy > BTGreaterStrategyNumber :
+		op->amopstrategy != SNII_STRATEGY_MATCH)
 		problem = "has an invalid strategy number";
 	else if (op->amoppurpose != AMOP_SEARCH ||
 			 OidIsValid(op->amopsortfamily))
 		problem = "is not a search operator";
 	else if (get_op_rettype(op->amopopr) != BOOLOID)
 		problem = "does not return boolean";
+	else if (is_key &&
+			 !check_amop_signature(op->amopopr, BOOLOID, op->amoplefttype,
+								   op->amoprighttype))
+		problem = "has the wrong signature";
 	if (problem == NULL)
+		return true;
+	complain(family, "operator", format_operator(op->amopopr), problem);
+	return false;
+}
+
+static bool
+validate_proc(const char *family, Form_pg_amproc proc, bool is_key)
+{
+	bool		good;
+
+	switch (proc->amprocnum)
+	{
+		case SNII_ANALYZER_PROC:
+			good = !is_key && check_amproc_signature(proc->amproc, TEXTOID,
+													 true, 0, 0);
+			break;
+		case SNII_KEY_COMPARE_PROC:
+			good = is_key && check_amproc_signature(proc->amproc, INT4OID,
+													true, 2, 2,
+													proc->amproclefttype,
+													proc->amprocrighttype);
+			break;
+		case SNII_KEY_HASH_PROC:
+			good = is_key && proc->amproclefttype == proc->amprocrighttype &&
+				check_amproc_signature(proc->amproc, INT8OID, true, 2, 2,
+									   proc->amproclefttype, INT8OID);
+			break;
+		default:
+			good = false;
+			break;
+	}
+	if (good)
 		return true;
 	ereport(INFO,
 			(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-			 errmsg("operator family \"%s\" of access method %s: operator %s %s",
-					family, "snii", format_operator(op->amopopr), problem)));
+			 errmsg("operator family \"%s\" of access method %s contains function %s with wrong number or signature",
+					family, "snii", format_procedure(proc->amproc))));
 	return false;
+}
+
+/* What an operator class needs for its own type is there. */
+static bool
+validate_class(Form_pg_opclass form, const CatCList *operators, bool is_key)
+{
+	Oid			type = form->opcintype;
+	bool		good = true;
+
+	if (!is_key)
+	{
+		good = false;
+		for (int i = 0; i < operators->n_members; i++)
+		{
+			Form_pg_amop op = (Form_pg_amop)
+			GETSTRUCT(&operators->members[i]->tuple);
+
+			good |= op->amoplefttype == type &&
+				op->amopstrategy == SNII_STRATEGY_MATCH;
+		}
+	}
+	else
+	{
+		for (int16 s = BTLessStrategyNumber; s <= BTGreaterStrategyNumber; s++)
+			good &= OidIsValid(get_opfamily_member(form->opcfamily, type,
+												   type, s));
+		if (!OidIsValid(get_opfamily_proc(form->opcfamily, type, type,
+										  SNII_KEY_COMPARE_PROC)) ||
+			(!snii_key_type_is_bytes(type) &&
+			 !OidIsValid(get_opfamily_proc(form->opcfamily, type, type,
+										   SNII_KEY_HASH_PROC))))
+		{
+			ereport(INFO,
+					(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+					 errmsg("operator class \"%s\" of access method %s is missing support function(s)",
+							NameStr(form->opcname), "snii")));
+			return false;
+		}
+	}
+	if (!good)
+		ereport(INFO,
+				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				 errmsg("operator class \"%s\" of access method %s is missing operator(s)",
+						NameStr(form->opcname), "snii")));
+	return good;
+}
+
+/* A key family has order; others search. */
+static bool
+is_key_family(const CatCList *operators)
+{
+	for (int i = 0; i < operators->n_members; i++)
+	{
+		Form_pg_amop op = (Form_pg_amop)
+		GETSTRUCT(&operators->members[i]->tuple);
+
+		if (op->amopstrategy == SNII_STRATEGY_MATCH)
+			return false;
+	}
+	return true;
 }
 
 bool
@@ -65,8 +175,8 @@ snii_am_validate(Oid opclass)
 	const char *family;
 	CatCList   *operators;
 	CatCList   *procs;
+	bool		is_key;
 	bool		result = true;
-	bool		found = false;
 
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for operator class %u", opclass);
@@ -76,37 +186,16 @@ snii_am_validate(Oid opclass)
 									ObjectIdGetDatum(form->opcfamily));
 	procs = SearchSysCacheList1(AMPROCNUM,
 								ObjectIdGetDatum(form->opcfamily));
+	is_key = is_key_family(operators);
 	for (int i = 0; i < operators->n_members; i++)
-	{
-		Form_pg_amop op = (Form_pg_amop)
-		GETSTRUCT(&operators->members[i]->tuple);
-
-		result &= validate_operator(family, op);
-		found |= op->amoplefttype == form->opcintype &&
-			op->amopstrategy == SNII_STRATEGY_MATCH;
-	}
-	if (!found)
-	{
-		ereport(INFO,
-				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-				 errmsg("operator class \"%s\" of access method %s is missing operator(s)",
-						NameStr(form->opcname), "snii")));
-		result = false;
-	}
+		result &= validate_operator(family, (Form_pg_amop)
+									GETSTRUCT(&operators->members[i]->tuple),
+									is_key);
 	for (int i = 0; i < procs->n_members; i++)
-	{
-		Form_pg_amproc proc = (Form_pg_amproc)
-		GETSTRUCT(&procs->members[i]->tuple);
-
-		if (proc->amprocnum == SNII_ANALYZER_PROC &&
-			check_amproc_signature(proc->amproc, TEXTOID, true, 0, 0))
-			continue;
-		ereport(INFO,
-				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-				 errmsg("operator family \"%s\" of access method %s contains function %s with wrong number or signature",
-						family, "snii", format_procedure(proc->amproc))));
-		result = false;
-	}
+		result &= validate_proc(family, (Form_pg_amproc)
+								GETSTRUCT(&procs->members[i]->tuple),
+								is_key);
+	result &= validate_class(form, operators, is_key);
 	ReleaseCatCacheList(procs);
 	ReleaseCatCacheList(operators);
 	ReleaseSysCache(tuple);

@@ -20,6 +20,12 @@
 /* Longest string with its payload. */
 #define SNII_KEY_MAX_ENTRY		2700
 #define SNII_KEY_TID_BYTES		6
+#define SNII_KEY_MAX_FIXED		255	/* of SniiKeyDesc.fixed_len */
+
+/* First byte of a column. */
+#define SNII_KEY_NULL_FIRST		0
+#define SNII_KEY_VALUE			1
+#define SNII_KEY_NULL_LAST		2
 
 /* Support functions of key operator classes. */
 #define SNII_KEY_COMPARE_PROC	2
@@ -33,7 +39,9 @@ typedef enum SniiKeyClass
 
 typedef struct SniiKeyColumn
 {
-	Oid			type;			/* rd_opcintype */
+	Oid			type;			/* of the values */
+	Oid			input_type;		/* of the operator class, for look-ups in */
+	Oid			family;			/* its operator family */
 	Oid			collation;
 	int16		typlen;
 	bool		typbyval;
@@ -53,6 +61,7 @@ typedef struct SniiKeyDesc
 	bool		all_bytes;		/* no column of class COMPARED */
 	uint16		fixed_len;		/* of every string with TID, 0: varies */
 	TupleDesc	tupdesc;		/* of the index */
+	const char *name;			/* of the index */
 	SniiKeyColumn columns[FLEXIBLE_ARRAY_MEMBER];
 } SniiKeyDesc;
 
@@ -82,10 +91,15 @@ typedef struct SniiKeyBytes
 } SniiKeyBytes;
 
 /*
- * Descriptor of an open index, kept with its relation cache entry's memory;
- * valid until that is rebuilt: do not keep it across statements.
+ * Is the order of a type that of its encoded bytes?  (text: not always)
  */
-extern const SniiKeyDesc *snii_key_desc(Relation index);
+extern bool snii_key_type_is_bytes(Oid type);
+
+/*
+ * Make the descriptor of an open index, in the current memory context; it is
+ * good as long as the index is open.
+ */
+extern SniiKeyDesc *snii_key_desc(Relation index);
 
 /*
  * Encode the key columns of a row, without TID.  Detoasts.  Appends to out.
@@ -96,6 +110,7 @@ extern void snii_key_encode_column(const SniiKeyDesc *desc, int column,
 								   Datum value, bool isnull,
 								   SniiKeyBytes *out);
 extern void snii_key_put_tid(SniiKeyBytes *out, const ItemPointerData *tid);
+extern void snii_key_tid_bytes(const ItemPointerData *tid, uint8 *out);
 
 /* INCLUDE columns of a row; nothing if there are none. */
 extern void snii_key_encode_payload(const SniiKeyDesc *desc,
@@ -111,6 +126,15 @@ extern void snii_key_decode(Relation index, const SniiKeyDesc *desc,
 							const SniiKeyEntry *entry, Datum *values,
 							bool *isnull);
 extern void snii_key_get_tid(const SniiKeyEntry *entry, ItemPointer tid);
+
+/*
+ * Columns of class BYTES of up to 8 bytes are integers in order; the value of
+ * one, and the end of a column that begins at "at", 0 if it is malformed.
+ */
+extern bool snii_key_column_is_integer(const SniiKeyColumn *column);
+extern Datum snii_key_integer_datum(const SniiKeyColumn *column, uint64 n);
+extern uint32 snii_key_column_end(const SniiKeyColumn *column,
+								  const uint8 *str, uint32 at, uint32 len);
 
 /* Check the form of a string: every column ends where it should. */
 extern bool snii_key_valid(const SniiKeyDesc *desc, const uint8 *str,
@@ -128,7 +152,14 @@ extern int	snii_key_compare(const SniiKeyDesc *desc, const uint8 *a,
 extern int	snii_key_compare_keys(const SniiKeyDesc *desc, const uint8 *a,
 								  uint32 alen, const uint8 *b, uint32 blen);
 
-/* Is the entry before (-1) or behind (1) a position?  Never 0. */
+/* Are two keys, both without TID, equal? */
+extern bool snii_key_equal(const SniiKeyDesc *desc, const uint8 *a,
+						   uint32 alen, const uint8 *b, uint32 blen);
+
+/*
+ * Is the entry before (< 0) or behind (> 0) a position?  Never 0.  str may be a
+ * separator, cut off anywhere.
+ */
 extern int	snii_key_compare_pos(const SniiKeyDesc *desc, const uint8 *str,
 								 uint32 len, const SniiKeyPos *pos);
 
@@ -145,10 +176,9 @@ extern void snii_key_separator(const SniiKeyDesc *desc, const uint8 *left,
 							   SniiKeyBytes *out);
 
 /*
- * Interval of scan keys on leading columns.  Conditions that it does not
- * express are returned in residual (indexes into keys), to be tested with
- * snii_key_test().  SK_SEARCHARRAY keys are not taken: the caller gives
- * elements one by one.  *empty: nothing can match.  bytes of lower and upper
+ * Interval of scan keys.  Conditions that it does not express are returned in
+ * residual (indexes into keys), to be tested with snii_key_test().
+ * SK_SEARCHARRAY keys are not taken: the caller gives elements one by one.  *empty: nothing can match.  bytes of lower and upper
  * are allocated in the current context.
  */
 typedef struct SniiKeyInterval
