@@ -366,4 +366,19 @@ snii_compat_log_page_reuse(Relation rel, bool is_catalog_rel, BlockNumber blk,
 	tuplesort_getdatum(sort, true, value, isnull, NULL)
 #endif
 
+/* Where a relation's file is. */
+static inline void
+snii_compat_file(Relation rel, Oid *database, Oid *tablespace, Oid *file)
+{
+#if PG_VERSION_NUM >= 160000
+	*database = rel->rd_locator.dbOid;
+	*tablespace = rel->rd_locator.spcOid;
+	*file = rel->rd_locator.relNumber;
+#else
+	*database = rel->rd_node.dbNode;
+	*tablespace = rel->rd_node.spcNode;
+	*file = rel->rd_node.relNode;
+#endif
+}
+
 #endif							/* SNII_COMPAT_H */

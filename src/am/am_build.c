@@ -14,6 +14,8 @@
 #include <sys/resource.h>
 
 #include "am/am_build.h"
+#include "am/am_key_build.h"
+#include "am/am_key_insert.h"
 #include "am/am_options.h"
 #include "am/am_parallel.h"
 #include "inverted/inv_record.h"
@@ -54,6 +56,8 @@ snii_am_build_phase(int64 phase)
 			return (char *) "writing segment";
 		case SNII_AM_PHASE_WAIT:
 			return (char *) "waiting for workers";
+		case SNII_AM_PHASE_SORT:
+			return (char *) "sorting keys";
 		default:
 			return NULL;
 	}
@@ -196,6 +200,11 @@ snii_am_build(Relation heap, Relation index, IndexInfo *info)
 			 RelationGetRelationName(index));
 	snii_am_spec(index, &spec);
 	snii_storage_create(index, MAIN_FORKNUM, &spec);
+	if (spec.kind == SNII_KIND_KEY)
+	{
+		snii_am_key_build(heap, index, info, result);
+		return result;
+	}
 	memset(&last_build, 0, sizeof(last_build));
 	if (!snii_am_parallel_build(heap, index, info, &last_build))
 		snii_am_build_share(heap, index, info, NULL, SNII_SLOT_FLUSH,
@@ -255,10 +264,15 @@ snii_am_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid,
 			   Relation heap, IndexUniqueCheck check_unique,
 			   bool index_unchanged, IndexInfo *info)
 {
-	InsertState *state = insert_state(index, info);
-	MemoryContext old = MemoryContextSwitchTo(state->context);
+	InsertState *state;
+	MemoryContext old;
 	SniiInvRecord record;
 
+	if (snii_am_is_key(index))
+		return snii_am_key_insert(index, values, isnull, tid, heap,
+								  check_unique, info);
+	state = insert_state(index, info);
+	old = MemoryContextSwitchTo(state->context);
 	snii_inv_record_init(&record);
 	for (int i = 0; i < state->ncolumns; i++)
 	{

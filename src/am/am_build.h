@@ -28,6 +28,7 @@ typedef struct SniiAmShare
 #define SNII_AM_PHASE_SCAN		2
 #define SNII_AM_PHASE_WRITE		3
 #define SNII_AM_PHASE_WAIT		4
+#define SNII_AM_PHASE_SORT		5
 
 extern IndexBuildResult *snii_am_build(Relation heap, Relation index,
 									   IndexInfo *info);

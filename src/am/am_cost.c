@@ -18,6 +18,8 @@
 #include "postgres.h"
 
 #include "am/am_cost.h"
+#include "am/am_key_cost.h"
+#include "am/am_options.h"
 #include "compat.h"
 #include "query/query_column.h"
 #include "query/query_estimate.h"
@@ -146,6 +148,13 @@ snii_am_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	double		outer = Max(loop_count, 1.0);
 	ListCell   *lc;
 
+	if (snii_am_is_key(index))
+	{
+		snii_am_key_costestimate(root, path, index, loop_count, startup_cost,
+								 total_cost, selectivity, correlation, pages);
+		index_close(index, NoLock);
+		return;
+	}
 	foreach(lc, path->indexclauses)
 	{
 		IndexClause *clause = lfirst_node(IndexClause, lc);

@@ -13,6 +13,8 @@
 #include "am/am_cost.h"
 #include "am/am_handler.h"
 #include "am/am_options.h"
+#include "am/am_key_scan.h"
+#include "am/am_options.h"
 #include "am/am_scan.h"
 #include "compat.h"
 #include "lsm/lsm_vacuum.h"
@@ -42,6 +44,56 @@ vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	return stats;
 }
 
+/* ----------------------------------------------------------------
+ *		Scans: of either kind
+ * ----------------------------------------------------------------
+ */
+
+static IndexScanDesc
+beginscan(Relation index, int nkeys, int norderbys)
+{
+	IndexScanDesc scan = RelationGetIndexScan(index, nkeys, norderbys);
+
+	if (snii_am_is_key(index))
+		snii_am_key_beginscan(scan);
+	else
+		snii_am_beginscan(scan);
+	return scan;
+}
+
+static void
+rescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys,
+	   int norderbys)
+{
+	if (snii_am_is_key(scan->indexRelation))
+		snii_am_key_rescan(scan, keys);
+	else
+		snii_am_rescan(scan, keys);
+}
+
+static bool
+gettuple(IndexScanDesc scan, ScanDirection dir)
+{
+	return snii_am_is_key(scan->indexRelation) ?
+		snii_am_key_gettuple(scan, dir) : snii_am_gettuple(scan, dir);
+}
+
+static int64
+getbitmap(IndexScanDesc scan, TIDBitmap *tbm)
+{
+	return snii_am_is_key(scan->indexRelation) ?
+		snii_am_key_getbitmap(scan, tbm) : snii_am_getbitmap(scan, tbm);
+}
+
+static void
+endscan(IndexScanDesc scan)
+{
+	if (snii_am_is_key(scan->indexRelation))
+		snii_am_key_endscan(scan);
+	else
+		snii_am_endscan(scan);
+}
+
 Datum
 snii_handler(PG_FUNCTION_ARGS)
 {
@@ -50,19 +102,19 @@ snii_handler(PG_FUNCTION_ARGS)
 	am->amstrategies = SNII_STRATEGIES;
 	am->amsupport = SNII_PROCS;
 	am->amoptsprocnum = 0;
-	am->amcanorder = false;
+	am->amcanorder = true;
 	am->amcanorderbyop = false;
 	am->amcanbackward = false;
-	am->amcanunique = false;
+	am->amcanunique = true;
 	am->amcanmulticol = true;
 	am->amoptionalkey = true;
-	am->amsearcharray = false;
+	am->amsearcharray = true;
 	am->amsearchnulls = true;
 	am->amstorage = true;
 	am->amclusterable = false;
 	am->ampredlocks = true;
 	am->amcanparallel = false;
-	am->amcaninclude = false;
+	am->amcaninclude = true;
 	am->amusemaintenanceworkmem = true;
 	am->amparallelvacuumoptions = VACUUM_OPTION_NO_PARALLEL;
 	am->amkeytype = InvalidOid;
@@ -80,13 +132,13 @@ snii_handler(PG_FUNCTION_ARGS)
 	am->ambuildphasename = snii_am_build_phase;
 	am->amvalidate = snii_am_validate;
 	am->amadjustmembers = NULL;
-	am->ambeginscan = snii_am_beginscan;
-	am->amrescan = snii_am_rescan;
-	am->amgettuple = snii_am_gettuple;
-	am->amgetbitmap = snii_am_getbitmap;
-	am->amendscan = snii_am_endscan;
-	am->ammarkpos = NULL;
-	am->amrestrpos = NULL;
+	am->ambeginscan = beginscan;
+	am->amrescan = rescan;
+	am->amgettuple = gettuple;
+	am->amgetbitmap = getbitmap;
+	am->amendscan = endscan;
+	am->ammarkpos = snii_am_key_markpos;
+	am->amrestrpos = snii_am_key_restrpos;
 	am->amestimateparallelscan = NULL;
 	am->aminitparallelscan = NULL;
 	am->amparallelrescan = NULL;

@@ -47,16 +47,14 @@ typedef struct ScanState
 	int			next;
 } ScanState;
 
-IndexScanDesc
-snii_am_beginscan(Relation index, int nkeys, int norderbys)
+void
+snii_am_beginscan(IndexScanDesc scan)
 {
-	IndexScanDesc scan = RelationGetIndexScan(index, nkeys, norderbys);
 	ScanState  *state = palloc0(sizeof(ScanState));
 
 	state->context = AllocSetContextCreate(CurrentMemoryContext, "snii scan",
 										   ALLOCSET_DEFAULT_SIZES);
 	scan->opaque = state;
-	return scan;
 }
 
 /* Forget the scan under way, if any. */
@@ -164,8 +162,7 @@ make_condition(ScanState *state, const ScanKeyData *key,
 }
 
 void
-snii_am_rescan(IndexScanDesc scan, ScanKey keys, int nkeys,
-			   ScanKey orderbys, int norderbys)
+snii_am_rescan(IndexScanDesc scan, ScanKey keys)
 {
 	ScanState  *state = scan->opaque;
 	const SniiAnalyzer *analyzers[SNII_MAX_COLUMNS];

@@ -11,10 +11,9 @@
 #include "access/genam.h"
 #include "nodes/tidbitmap.h"
 
-extern IndexScanDesc snii_am_beginscan(Relation index, int nkeys,
-									   int norderbys);
-extern void snii_am_rescan(IndexScanDesc scan, ScanKey keys, int nkeys,
-						   ScanKey orderbys, int norderbys);
+/* The functions of the access method, for inverted indexes. */
+extern void snii_am_beginscan(IndexScanDesc scan);
+extern void snii_am_rescan(IndexScanDesc scan, ScanKey keys);
 extern bool snii_am_gettuple(IndexScanDesc scan, ScanDirection dir);
 extern int64 snii_am_getbitmap(IndexScanDesc scan, TIDBitmap *tbm);
 extern void snii_am_endscan(IndexScanDesc scan);

@@ -10,7 +10,7 @@
 #ifndef SNII_KEY_DESC_H
 #define SNII_KEY_DESC_H
 
-#include "postgres.h"
+#include "compat.h"
 
 #include "access/skey.h"
 #include "fmgr.h"
@@ -111,6 +111,10 @@ extern void snii_key_encode_column(const SniiKeyDesc *desc, int column,
 								   SniiKeyBytes *out);
 extern void snii_key_put_tid(SniiKeyBytes *out, const ItemPointerData *tid);
 extern void snii_key_tid_bytes(const ItemPointerData *tid, uint8 *out);
+
+/* Raise that a row is too long. */
+extern SNII_NORETURN_PRE void snii_key_too_long(const SniiKeyDesc *desc,
+												Size len) SNII_NORETURN_POST;
 
 /* INCLUDE columns of a row; nothing if there are none. */
 extern void snii_key_encode_payload(const SniiKeyDesc *desc,

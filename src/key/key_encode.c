@@ -107,8 +107,8 @@ snii_key_integer_datum(const SniiKeyColumn *column, uint64 n)
  * ----------------------------------------------------------------
  */
 
-static void
-too_long(const SniiKeyDesc *desc, Size len)
+void
+snii_key_too_long(const SniiKeyDesc *desc, Size len)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -131,7 +131,7 @@ put_string(const SniiKeyDesc *desc, const SniiKeyColumn *column,
 		   const uint8 *data, Size len, SniiKeyBytes *out)
 {
 	if (len > SNII_KEY_MAX_ENTRY)
-		too_long(desc, len);
+		snii_key_too_long(desc, len);
 	snii_key_bytes_reserve(out, 2 * (uint32) len + 2);
 	if (column->type != BYTEAOID)
 	{
@@ -207,7 +207,7 @@ put_raw(const SniiKeyDesc *desc, int16 typlen, bool typbyval, Datum value,
 		len = strlen(data);
 	}
 	if (len > SNII_KEY_MAX_ENTRY)
-		too_long(desc, len);
+		snii_key_too_long(desc, len);
 	header = pg_hton16((uint16) (len + extra));
 	snii_key_bytes_add(out, &header, sizeof(header));
 	snii_key_bytes_add(out, data, (uint32) len);
@@ -250,7 +250,7 @@ snii_key_encode(const SniiKeyDesc *desc, const Datum *values,
 	for (int i = 0; i < desc->nkeys; i++)
 		snii_key_encode_column(desc, i, values[i], isnull[i], out);
 	if (out->len - from + SNII_KEY_TID_BYTES > SNII_KEY_MAX_ENTRY)
-		too_long(desc, out->len - from + SNII_KEY_TID_BYTES);
+		snii_key_too_long(desc, out->len - from + SNII_KEY_TID_BYTES);
 }
 
 void
@@ -288,7 +288,7 @@ snii_key_encode_payload(const SniiKeyDesc *desc, const Datum *values,
 			put_raw(desc, att->attlen, att->attbyval, values[i], 1, out);
 	}
 	if (out->len - from > SNII_KEY_MAX_ENTRY)
-		too_long(desc, out->len - from);
+		snii_key_too_long(desc, out->len - from);
 }
 
 /* ----------------------------------------------------------------

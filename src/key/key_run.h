@@ -11,13 +11,9 @@
 #define SNII_KEY_RUN_H
 
 #include "key/key_desc.h"
+#include "key/key_format.h"
+#include "key/key_page.h"
 #include "storage/storage_object.h"
-
-/* Streams of a run (1 is the marks of every segment). */
-#define SNII_KEY_STREAM_HEAD	2
-#define SNII_KEY_STREAM_DATA	3
-#define SNII_KEY_STREAM_INDEX	4
-#define SNII_KEY_STREAM_FILTER	5
 
 /* ---------------- writing ---------------- */
 
@@ -39,50 +35,70 @@ extern uint64 snii_key_run_finish(SniiKeyRunWriter *r);
 
 /*
  * What a backend knows of a run: head, filter groups, root.  Kept by file and
- * segment id, const, until the cache is full or the relation is closed for
- * good.  The caller's view keeps the pages.
+ * segment id, const.  The caller's view, or a lock, keeps the pages.
  */
 typedef struct SniiKeyRun SniiKeyRun;
 
+/* Valid until the end of the transaction. */
 extern const SniiKeyRun *snii_key_run_open(Relation index,
 										   const SniiKeyDesc *desc,
 										   const SniiDirEntry *entry);
+
+/*
+ * The same for a run that is not in the directory (yet), or whose directory
+ * entry is not at hand; not kept: it is in the current memory context.
+ */
+extern SniiKeyRun *snii_key_run_load(Relation index, const SniiKeyDesc *desc,
+									 SniiObject *object, uint64 nentries);
+
+extern const SniiObject *snii_key_run_object(const SniiKeyRun *run);
 extern uint64 snii_key_run_entries(const SniiKeyRun *run);
 extern uint32 snii_key_run_data_pages(const SniiKeyRun *run);
+extern uint32 snii_key_run_filter_pages(const SniiKeyRun *run);
 
-/* First and last string, with TID. */
+/* First and last string, with TID; without payload. */
 extern void snii_key_run_range(const SniiKeyRun *run, SniiKeyEntry *first,
 							   SniiKeyEntry *last);
 
-/* May there be an entry of this key?  Reads one filter page at most. */
-extern bool snii_key_run_may_have(const SniiKeyRun *run, const uint8 *key,
+/* May there be an entry of this key?  Reads one filter page. */
+extern bool snii_key_run_may_have(const SniiKeyDesc *desc,
+								  const SniiKeyRun *run, const uint8 *key,
 								  uint32 len, uint64 hash);
 
-/* Data page that has the first entry behind pos, if any entry is. */
-extern uint32 snii_key_run_page_of(const SniiKeyRun *run,
+/* Data page that has the first entry behind pos, or is just before it. */
+extern uint32 snii_key_run_page_of(const SniiKeyDesc *desc,
+								   const SniiKeyRun *run,
 								   const SniiKeyPos *pos);
-extern void snii_key_run_prefetch(const SniiKeyRun *run, uint32 page,
-								  uint32 npages);
 
-/* Entry at hand; str and payload are valid until the cursor moves. */
+/*
+ * About n positions that part the run evenly: calls sink with separators, in
+ * order.
+ */
+extern void snii_key_run_sample(const SniiKeyDesc *desc,
+								const SniiKeyRun *run, int n,
+								void (*sink) (void *arg, const uint8 *sep,
+											  uint32 len), void *arg);
+
+/*
+ * A place in a run.  entry is valid until the cursor moves; the cursor holds
+ * a pin while it is valid.
+ */
 typedef struct SniiKeyCursor
 {
 	const SniiKeyRun *run;
+	const SniiKeyDesc *desc;
 	bool		valid;
 	SniiKeyEntry entry;
 	uint64		ordinal;
-	uint64		pages_read;		/* count of pins of data and index pages */
+	uint64		pages_read;		/* count of pins of data pages */
 	/* private */
 	Buffer		buffer;
 	uint32		page;
-	const uint8 *payload;
-	uint32		payload_used;
-	int			item;			/* on the page */
-	uint32		at;				/* offset of the item behind */
-	uint8		str[SNII_KEY_MAX_ENTRY];
+	SniiKeyPageReader reader;
 } SniiKeyCursor;
 
-extern void snii_key_cursor_init(SniiKeyCursor *c, const SniiKeyRun *run);
+extern void snii_key_cursor_init(SniiKeyCursor *c, const SniiKeyDesc *desc,
+								 const SniiKeyRun *run);
 
 /* To the first entry behind pos, or the last one before it. */
 extern bool snii_key_cursor_seek(SniiKeyCursor *c, const SniiKeyPos *pos);
@@ -93,10 +109,15 @@ extern bool snii_key_cursor_last(SniiKeyCursor *c);
 extern bool snii_key_cursor_next(SniiKeyCursor *c);
 extern bool snii_key_cursor_prev(SniiKeyCursor *c);
 
-/* To the entry with this ordinal. */
-extern bool snii_key_cursor_goto(SniiKeyCursor *c, uint64 ordinal);
+/* To the first entry of a data page. */
+extern bool snii_key_cursor_page(SniiKeyCursor *c, uint32 page);
 
 /* Let go of the pin. */
 extern void snii_key_cursor_close(SniiKeyCursor *c);
+
+/* For checks: every block of the filter that a hash asks for has it. */
+extern bool snii_key_filter_has(const SniiObject *object, uint32 first_page,
+								uint32 npages, uint64 hash, Buffer *buf,
+								uint32 *buf_page);
 
 #endif							/* SNII_KEY_RUN_H */

@@ -119,6 +119,8 @@ check_stretch(Relation index, const SniiKind *kind, const SniiDirEntry *entry,
 			add_tid(tids, &record.tid);
 	}
 	snii_storage_buffer_close(reader);
+	if (kind->order != NULL)
+		snii_storage_ordered_check(index, entry, kind->order(index));
 }
 
 static int

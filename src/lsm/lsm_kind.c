@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "lsm/lsm_kind.h"
+#include "lsm/lsm_policy.h"
 #include "storage/storage_meta.h"
 
 #define MAX_KINDS	16
@@ -42,4 +43,12 @@ snii_lsm_kind(Relation index)
 				 errmsg("index \"%s\" is of kind %u, which this version of snii does not know",
 						RelationGetRelationName(index), meta.kind)));
 	return kind;
+}
+
+const SniiPolicy *
+snii_lsm_policy(Relation index)
+{
+	const SniiKind *kind = snii_lsm_kind(index);
+
+	return kind->policy != NULL ? kind->policy : &snii_lsm_policy_default;
 }

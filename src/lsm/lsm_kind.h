@@ -12,7 +12,8 @@
 #ifndef SNII_LSM_KIND_H
 #define SNII_LSM_KIND_H
 
-#include "storage/storage_buffer.h"
+#include "lsm/lsm_policy.h"
+#include "storage/storage_ordered.h"
 #include "storage/storage_object.h"
 
 #include "storage/itemptr.h"
@@ -77,6 +78,40 @@ typedef struct SniiKind
 
 	/* Verify one buffer record. */
 	void		(*check_record) (Relation index, const SniiRecord *record);
+
+	/*
+	 * The rest is for kinds whose documents stand in an order of their own;
+	 * NULL for others.
+	 *
+	 * Order of records in the write buffer; allocated in the current context.
+	 */
+	SniiOrder  *(*order) (Relation index);
+
+	/*
+	 * Ordinals, in a segment that was just written by build, of some of its
+	 * records.
+	 */
+	uint64		(*find_record) (Relation index, SniiObject *output,
+								uint64 ndocs, const SniiRecord *record);
+
+	/*
+	 * Call sink with the ordinal, in a segment that was just written by merge,
+	 * of each document of an input whose bit is set in late.
+	 */
+	void		(*find_marked) (Relation index, SniiObject *output,
+								uint64 ndocs, SniiObject *input,
+								uint64 input_ndocs, const uint8 *late,
+								void (*sink) (void *arg, uint64 ordinal),
+								void *arg);
+
+	/*
+	 * Fill in where the documents of n segments are in the order: ranks, from
+	 * 1, of their first and last ones among all of these.  The caller keeps
+	 * their pages from being recycled.
+	 */
+	void		(*ranges) (Relation index, const SniiDirEntry *segments,
+						   int n, SniiPolicySegment *result);
+	const SniiPolicy *policy;	/* NULL: the default one */
 } SniiKind;
 
 /* Register a kind; called from _PG_init of the library that holds it. */
@@ -85,5 +120,8 @@ extern void snii_lsm_register_kind(const SniiKind *kind);
 /* Kind of an open index, from its meta page; an error if not registered. */
 extern const SniiKind *snii_lsm_kind(Relation index);
 extern const SniiKind *snii_lsm_kind_by_id(int id);
+
+/* What merges a kind wants. */
+extern const SniiPolicy *snii_lsm_policy(Relation index);
 
 #endif							/* SNII_LSM_KIND_H */

@@ -71,9 +71,24 @@ add_ordinal(Ordinals *list, uint64 value)
 	list->values[list->n++] = value;
 }
 
+static int
+compare_ordinals(const void *a, const void *b)
+{
+	uint64		x = *(const uint64 *) a;
+	uint64		y = *(const uint64 *) b;
+
+	return x < y ? -1 : x > y ? 1 : 0;
+}
+
 static void
-fill_entry(SniiDirEntry *entry, const SniiObjectRef *ref, uint64 ndocs,
-		   uint64 ndead)
+sort_ordinals(Ordinals *list)
+{
+	qsort(list->values, list->n, sizeof(uint64), compare_ordinals);
+}
+
+static void
+fill_entry(SniiDirEntry *entry, const SniiPolicy *policy,
+		   const SniiObjectRef *ref, uint64 ndocs, uint64 ndead)
 {
 	memset(entry, 0, sizeof(*entry));
 	entry->id = ref->id;
@@ -84,7 +99,7 @@ fill_entry(SniiDirEntry *entry, const SniiObjectRef *ref, uint64 ndocs,
 	entry->ndocs = ndocs;
 	entry->ndead = ndead;
 	entry->nbytes = (uint64) ref->npages * BLCKSZ;
-	entry->level = (uint8) snii_lsm_policy_tier(entry->nbytes);
+	entry->level = (uint8) snii_lsm_policy_tier(policy, entry->nbytes);
 	entry->side_head = InvalidBlockNumber;
 }
 
@@ -112,7 +127,7 @@ publish(Relation index, int slot, const SniiObjectRef *ref, uint64 ndocs,
 	swap.slot = -1;
 	if (ndocs > 0)
 	{
-		fill_entry(&entry, ref, ndocs, late->n);
+		fill_entry(&entry, snii_lsm_policy(index), ref, ndocs, late->n);
 		swap.add = &entry;
 		swap.slot = slot;
 	}
@@ -227,11 +242,14 @@ buffer_source_next(SniiRecordSource *self, SniiRecord *record)
 
 /*
  * Ordinals of the documents that were alive when they were read and are
- * marked dead now.
+ * marked dead now.  A kind with an order of its own finds them in what was
+ * written.
  */
 static void
-find_late_records(BufferSource *s, Ordinals *late)
+find_late_records(BufferSource *s, const SniiKind *kind,
+				  const SniiObjectRef *ref, uint64 ndocs, Ordinals *late)
 {
+	SniiObject *output = NULL;
 	SniiRecord	record;
 	bool		dead;
 	uint64		n = 0;
@@ -243,12 +261,22 @@ find_late_records(BufferSource *s, Ordinals *late)
 	{
 		bool		was_dead = (s->was_dead[n / 8] & (1 << (n % 8))) != 0;
 
-		if (dead && !was_dead)
+		if (dead && !was_dead && kind->find_record != NULL)
+		{
+			if (output == NULL)
+				output = snii_storage_object_open(s->index, ref->id,
+												  ref->list_head);
+			add_ordinal(late, kind->find_record(s->index, output, ndocs,
+												&record));
+		}
+		else if (dead && !was_dead)
 			add_ordinal(late, ordinal);
 		if (!was_dead)
 			ordinal++;
 		n++;
 	}
+	if (kind->find_record != NULL)
+		sort_ordinals(late);
 	if (s->reader != NULL)
 		snii_storage_buffer_close(s->reader);
 	s->reader = NULL;
@@ -328,7 +356,7 @@ flush_stretches(Relation index, const SniiDirEntry *stretches, int n,
 	snii_lsm_lock_page(index, SNII_LOCK_MARKS, ExclusiveLock);
 	snii_lsm_timing_last(timing);
 	if (ndocs > 0)
-		find_late_records(&source, &late);
+		find_late_records(&source, kind, &ref, ndocs, &late);
 	counts[SNII_COUNTER_FLUSHES] = 1;
 	counts[SNII_COUNTER_DOCS_IN] = source.nrecords;
 	counts[SNII_COUNTER_BYTES_IN] = source.nbytes;
@@ -473,6 +501,47 @@ count_bits(const uint8 *bits, uint64 ndocs)
 	return pg_popcount((const char *) bits, (int) ((ndocs + 7) / 8));
 }
 
+/* Sink of SniiKind.find_marked. */
+static void
+late_sink(void *arg, uint64 ordinal)
+{
+	add_ordinal(arg, ordinal);
+}
+
+/*
+ * The same as find_late_marks() for a kind that has an order of its own: what
+ * was marked since is found in the output.
+ */
+static void
+find_late_in_order(Relation index, const SniiKind *kind,
+				   const SniiMergeInput *inputs, int n,
+				   const SniiObjectRef *ref, uint64 ndocs, Ordinals *late)
+{
+	SniiObject *output = snii_storage_object_open(index, ref->id,
+												  ref->list_head);
+
+	for (int i = 0; i < n; i++)
+	{
+		uint64		len = (inputs[i].ndocs + 7) / 8;
+		uint8	   *now = MemoryContextAllocHuge(CurrentMemoryContext, len);
+		bool		any = false;
+
+		snii_storage_marks_load(inputs[i].object, inputs[i].ndocs, now);
+		for (uint64 byte = 0; byte < len; byte++)
+		{
+			if (byte % POLL_BYTES == 0)
+				snii_storage_poll();
+			now[byte] &= ~inputs[i].marks[byte];
+			any |= now[byte] != 0;
+		}
+		if (any)
+			kind->find_marked(index, output, ndocs, inputs[i].object,
+							  inputs[i].ndocs, now, late_sink, late);
+		pfree(now);
+	}
+	sort_ordinals(late);
+}
+
 /*
  * Documents of the output that were alive in the inputs when these were read
  * and are marked dead now.
@@ -569,7 +638,9 @@ merge_segments(Relation index, int slot, const SniiDirEntry *entries, int n)
 	SNII_TEST_POINT("merge_written");
 	snii_lsm_lock_page(index, SNII_LOCK_MARKS, ExclusiveLock);
 	snii_lsm_timing_last(&timing);
-	if (ndocs > 0)
+	if (ndocs > 0 && kind->find_marked != NULL)
+		find_late_in_order(index, kind, inputs, n, &ref, ndocs, &late);
+	else if (ndocs > 0)
 		find_late_marks(inputs, n, &late);
 	counts[SNII_COUNTER_MERGES] = 1;
 	counts[SNII_COUNTER_BYTES_MERGED] = (uint64) ref.npages * BLCKSZ;
@@ -592,10 +663,36 @@ segments_of(const SniiView *view, SniiDirEntry *entries)
 }
 
 /*
+ * What the policy wants to know of n entries of a directory; returns the
+ * number of segments among them.
+ */
+static int
+measure_segments(Relation index, const SniiDirEntry *entries, int n,
+				 SniiPolicySegment *segments)
+{
+	const SniiKind *kind = snii_lsm_kind(index);
+	int			nsegments = snii_lsm_policy_segments(entries, n, segments);
+
+	if (kind->ranges != NULL && nsegments > 1)
+	{
+		SniiDirEntry *only = palloc(n * sizeof(SniiDirEntry));
+		int			k = 0;
+
+		for (int i = 0; i < n; i++)
+			if (entries[i].kind == SNII_ENTRY_SEGMENT)
+				only[k++] = entries[i];
+		kind->ranges(index, only, nsegments, segments);
+		pfree(only);
+	}
+	return nsegments;
+}
+
+/*
  * What to merge of the segments entries[0 .. n - 1].
  */
 static SniiPolicyMerge
-choose(const SniiDirEntry *entries, int n, uint64 max_bytes, bool all)
+choose(Relation index, const SniiDirEntry *entries, int n, uint64 max_bytes,
+	   bool all)
 {
 	SniiPolicyMerge what = {0, 0};
 
@@ -604,8 +701,9 @@ choose(const SniiDirEntry *entries, int n, uint64 max_bytes, bool all)
 		SniiPolicySegment *segments = palloc((n + 1) *
 											 sizeof(SniiPolicySegment));
 
-		snii_lsm_policy_segments(entries, n, segments);
-		return snii_lsm_policy_merge(segments, n, max_bytes);
+		measure_segments(index, entries, n, segments);
+		return snii_lsm_policy_merge(snii_lsm_policy(index), segments, n,
+									 max_bytes);
 	}
 	/* A single segment without dead documents is merged already. */
 	if (n > 1 || (n == 1 && entries[0].ndead > 0))
@@ -642,7 +740,7 @@ merge_once(Relation index, int slot, uint64 max_bytes, bool all)
 			first++;
 		first = Min(first + 1, n);
 	}
-	what = choose(entries + first, n - first, max_bytes, all);
+	what = choose(index, entries + first, n - first, max_bytes, all);
 	if (what.n > 0)
 	{
 		first += what.first;
@@ -744,15 +842,25 @@ snii_lsm_recycle(Relation index, Relation heap)
 void
 snii_lsm_load(Relation index, SniiPolicyLoad *load)
 {
-	SniiView   *view = snii_lsm_view(index, true);
-	SniiPolicySegment *segments = palloc((view->nentries + 1) *
-										 sizeof(SniiPolicySegment));
+	const SniiKind *kind = snii_lsm_kind(index);
+	SniiView   *view;
+	SniiPolicySegment *segments;
 
+	/* Segments are looked into, if their ranges count. */
+	if (kind->ranges != NULL)
+		LockPage(index, SNII_LOCK_RECYCLE, ShareLock);
+	view = snii_lsm_view(index, true);
+	segments = palloc((view->nentries + 1) * sizeof(SniiPolicySegment));
 	memset(load, 0, sizeof(*load));
+	load->ordered = kind->order != NULL;
 	load->nentries = view->nentries;
-	load->nsegments = snii_lsm_policy_segments(view->entries, view->nentries,
-											   segments);
-	(void) snii_lsm_policy_debt(segments, load->nsegments, &load->nsettled);
+	load->nsegments = measure_segments(index, view->entries, view->nentries,
+									   segments);
+	if (kind->ranges != NULL)
+		UnlockPage(index, SNII_LOCK_RECYCLE, ShareLock);
+	load->depth = snii_lsm_policy_depth(segments, load->nsegments);
+	(void) snii_lsm_policy_debt(snii_lsm_policy(index), segments,
+								load->nsegments, &load->nsettled);
 	for (int i = 0; i < view->nentries; i++)
 		if (view->entries[i].kind == SNII_ENTRY_STRETCH &&
 			(view->entries[i].flags & SNII_ENTRY_SEALED) != 0)

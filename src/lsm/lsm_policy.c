@@ -3,11 +3,11 @@
  * lsm_policy.c
  *	  When to flush and what to merge: decisions without input or output.
  *
- * Tiered: FANOUT neighbours of at most some tier become one segment of about
+ * Tiered: neighbours of depth "fanout" of at most some tier become one segment of about
  * the next one, so that a posting is rewritten about once per tier.  Small
  * merges come first, so that a large one never delays many of them; and a
  * segment is not rewritten for the sake of a few small neighbours: a merge
- * must write MIN_GROWTH times the bytes of its largest input, which bounds how
+ * must write min_growth times the bytes of its largest input, which bounds how
  * often a posting is rewritten whatever the sizes of flushes are.
  *
  * docs/architecture.md tells the rules in prose; test/modules/test_snii_policy
@@ -19,16 +19,67 @@
 
 #include "lsm/lsm_policy.h"
 
+const SniiPolicy snii_lsm_policy_default = {
+	.fanout = 8,
+	.tier_bytes = UINT64CONST(1) << 16,
+	.min_growth = 3,
+	.less_growth = 2,
+	.many_segments = 20,
+	.max_depth = SNII_POLICY_SEGMENT_LIMIT,
+	.sleep_segments = 24,
+	.help_depth = PG_INT32_MAX
+};
+
+/*
+ * A flush makes some 3 MB.  Look-ups visit every run, and every one more has
+ * a filter to be kept in memory, so there are fewer, and merges of all sizes
+ * when there are 12.
+ */
+const SniiPolicy snii_lsm_policy_keys = {
+	.fanout = 4,
+	.tier_bytes = UINT64CONST(4) << 20,
+	.min_growth = 3,
+	.less_growth = 2,
+	.many_segments = 9,
+	.max_depth = 10,
+	.sleep_segments = 4,
+	.help_depth = 14
+};
+
 int
-snii_lsm_policy_tier(uint64 nbytes)
+snii_lsm_policy_tier(const SniiPolicy *policy, uint64 nbytes)
 {
 	int			tier = 0;
 
-	for (uint64 top = SNII_POLICY_TIER_BYTES;
+	for (uint64 top = policy->tier_bytes;
 		 nbytes > top && tier < SNII_POLICY_TIERS - 1;
-		 top *= SNII_POLICY_FANOUT)
+		 top *= policy->fanout)
 		tier++;
 	return tier;
+}
+
+int
+snii_lsm_policy_depth(const SniiPolicySegment *segments, int n)
+{
+	int			depth = 0;
+	bool		plain = true;
+
+	for (int i = 0; i < n; i++)
+		plain &= segments[i].hi == 0;
+	if (plain)
+		return n;
+	/* Where most segments meet, one of them begins. */
+	for (int i = 0; i < n; i++)
+	{
+		int			here = 0;
+
+		for (int k = 0; k < n; k++)
+			if (segments[k].lo <= segments[i].lo &&
+				segments[i].lo <= segments[k].hi)
+				here++;
+		depth = Max(depth, here);
+	}
+	return depth;
 }
 
 /* Documents that are alive. */
@@ -61,6 +112,7 @@ snii_lsm_policy_segments(const SniiDirEntry *entries, int n,
 		segments[nsegments].nbytes = entries[i].nbytes;
 		segments[nsegments].ndocs = entries[i].ndocs;
 		segments[nsegments].ndead = entries[i].ndead;
+		segments[nsegments].lo = segments[nsegments].hi = 0;
 		nsegments++;
 	}
 	return nsegments;
@@ -76,16 +128,16 @@ snii_lsm_policy_segments(const SniiDirEntry *entries, int n,
  * most, and satisfies every rule; n is 0 if there is none.
  */
 static SniiPolicyMerge
-run_at(const SniiPolicySegment *segments, int n, int first, int tier,
-	   uint64 max_bytes)
+run_at(const SniiPolicy *policy, const SniiPolicySegment *segments, int n,
+	   int first, int tier, uint64 max_bytes)
 {
 	SniiPolicyMerge result = {first, 0};
 	uint64		bytes = 0;
 	uint64		docs = 0;
 	uint64		sum = 0;
 	uint64		largest = 0;
-	int			growth = n > SNII_POLICY_MANY_SEGMENTS ?
-	SNII_POLICY_LESS_GROWTH : SNII_POLICY_MIN_GROWTH;
+	int			growth = n > policy->many_segments ?
+	policy->less_growth : policy->min_growth;
 
 	for (int len = 1; first + len <= n && len <= SNII_POLICY_MAX_INPUTS; len++)
 	{
@@ -96,10 +148,11 @@ run_at(const SniiPolicySegment *segments, int n, int first, int tier,
 		docs += live_docs(s);
 		sum += live;
 		largest = Max(largest, live);
-		if (snii_lsm_policy_tier(live) > tier || bytes > max_bytes ||
+		if (snii_lsm_policy_tier(policy, live) > tier || bytes > max_bytes ||
 			docs > SNII_POLICY_MAX_DOCS)
 			break;
-		if (len >= SNII_POLICY_FANOUT && sum >= growth * largest)
+		if (len >= policy->fanout && sum >= growth * largest &&
+			snii_lsm_policy_depth(segments + first, len) >= policy->fanout)
 			result.n = len;
 	}
 	return result;
@@ -131,8 +184,8 @@ half_dead(const SniiPolicySegment *s)
  * one by one.
  */
 static SniiPolicyMerge
-half_dead_at(const SniiPolicySegment *segments, int n, int first, int tier,
-			 uint64 max_bytes)
+half_dead_at(const SniiPolicy *policy, const SniiPolicySegment *segments,
+			 int n, int first, int tier, uint64 max_bytes)
 {
 	SniiPolicyMerge result = {first, 0};
 	uint64		bytes = 0;
@@ -146,7 +199,7 @@ half_dead_at(const SniiPolicySegment *segments, int n, int first, int tier,
 		docs += live_docs(s);
 		if (!half_dead(s) || bytes > max_bytes ||
 			docs > SNII_POLICY_MAX_DOCS ||
-			snii_lsm_policy_tier(snii_lsm_policy_live(s)) > tier)
+			snii_lsm_policy_tier(policy, snii_lsm_policy_live(s)) > tier)
 			break;
 		result.n++;
 	}
@@ -157,24 +210,24 @@ half_dead_at(const SniiPolicySegment *segments, int n, int first, int tier,
  * The first merge of tier "tier": a run, or else what is half dead.
  */
 static SniiPolicyMerge
-find_in_tier(const SniiPolicySegment *segments, int n, int tier,
-			 uint64 max_bytes)
+find_in_tier(const SniiPolicy *policy, const SniiPolicySegment *segments,
+			 int n, int tier, uint64 max_bytes)
 {
 	SniiPolicyMerge result = {0, 0};
 
 	for (int first = 0; first < n && result.n == 0; first++)
-		result = run_at(segments, n, first, tier, max_bytes);
+		result = run_at(policy, segments, n, first, tier, max_bytes);
 	for (int first = 0; first < n && result.n == 0; first++)
-		result = half_dead_at(segments, n, first, tier, max_bytes);
+		result = half_dead_at(policy, segments, n, first, tier, max_bytes);
 	return result;
 }
 
 /*
- * Up to FANOUT neighbours whose merge reads the fewest bytes for each segment
+ * Up to "fanout" neighbours whose merge reads the fewest bytes for each segment
  * that it saves.
  */
 static SniiPolicyMerge
-cheapest(const SniiPolicySegment *segments, int n)
+cheapest(const SniiPolicy *policy, const SniiPolicySegment *segments, int n)
 {
 	SniiPolicyMerge best = {0, 0};
 	double		best_price = 0;
@@ -184,17 +237,20 @@ cheapest(const SniiPolicySegment *segments, int n)
 		uint64		bytes = 0;
 		uint64		docs = 0;
 
-		for (int len = 1; len <= SNII_POLICY_FANOUT && first + len <= n; len++)
+		for (int len = 1; len <= policy->fanout && first + len <= n; len++)
 		{
 			double		price;
+			int			saved;
 
 			bytes += segments[first + len - 1].nbytes;
 			docs += live_docs(&segments[first + len - 1]);
 			if (docs > SNII_POLICY_MAX_DOCS)
 				break;
-			if (len == 1)
+			saved = n > SNII_POLICY_SEGMENT_LIMIT ? len - 1 :
+				snii_lsm_policy_depth(segments + first, len) - 1;
+			if (saved == 0)
 				continue;
-			price = (double) bytes / (len - 1);
+			price = (double) bytes / saved;
 			if (best.n == 0 || price < best_price)
 			{
 				best.first = first;
@@ -208,31 +264,36 @@ cheapest(const SniiPolicySegment *segments, int n)
 
 /* The first merge of the lowest tier that has one. */
 static SniiPolicyMerge
-find_merge(const SniiPolicySegment *segments, int n, uint64 max_bytes)
+find_merge(const SniiPolicy *policy, const SniiPolicySegment *segments, int n,
+		   uint64 max_bytes)
 {
 	SniiPolicyMerge result = {0, 0};
 	int			top = 0;
 
 	for (int i = 0; i < n; i++)
 		top = Max(top,
-				  snii_lsm_policy_tier(snii_lsm_policy_live(&segments[i])));
+				  snii_lsm_policy_tier(policy,
+									   snii_lsm_policy_live(&segments[i])));
 	for (int tier = 0; tier <= top && result.n == 0; tier++)
-		result = find_in_tier(segments, n, tier, max_bytes);
+		result = find_in_tier(policy, segments, n, tier, max_bytes);
 	return result;
 }
 
 SniiPolicyMerge
-snii_lsm_policy_merge(const SniiPolicySegment *segments, int n,
+snii_lsm_policy_merge(const SniiPolicy *policy,
+					  const SniiPolicySegment *segments, int n,
 					  uint64 max_bytes)
 {
 	SniiPolicyMerge result = find_empty(segments, n);
+	bool		many = n > SNII_POLICY_SEGMENT_LIMIT ||
+		snii_lsm_policy_depth(segments, n) > policy->max_depth;
 
 	if (result.n == 0)
-		result = find_merge(segments, n, max_bytes);
-	if (result.n == 0 && n > SNII_POLICY_SEGMENT_LIMIT)
-		result = find_merge(segments, n, PG_UINT64_MAX);
-	if (result.n == 0 && n > SNII_POLICY_SEGMENT_LIMIT)
-		result = cheapest(segments, n);
+		result = find_merge(policy, segments, n, max_bytes);
+	if (result.n == 0 && many)
+		result = find_merge(policy, segments, n, PG_UINT64_MAX);
+	if (result.n == 0 && many)
+		result = cheapest(policy, segments, n);
 	return result;
 }
 
@@ -247,6 +308,9 @@ snii_lsm_policy_apply(SniiPolicySegment *segments, int n,
 	{
 		sum.nbytes += snii_lsm_policy_live(&segments[i]);
 		sum.ndocs += live_docs(&segments[i]);
+		sum.lo = i == merge.first ? segments[i].lo :
+			Min(sum.lo, segments[i].lo);
+		sum.hi = Max(sum.hi, segments[i].hi);
 	}
 	if (sum.ndocs > 0)
 		segments[kept++] = sum;
@@ -256,7 +320,8 @@ snii_lsm_policy_apply(SniiPolicySegment *segments, int n,
 }
 
 uint64
-snii_lsm_policy_debt(const SniiPolicySegment *segments, int n, int *nleft)
+snii_lsm_policy_debt(const SniiPolicy *policy,
+					 const SniiPolicySegment *segments, int n, int *nleft)
 {
 	SniiPolicySegment copy[SNII_DIR_CAPACITY];
 	uint64		debt = 0;
@@ -265,7 +330,7 @@ snii_lsm_policy_debt(const SniiPolicySegment *segments, int n, int *nleft)
 	memcpy(copy, segments, n * sizeof(SniiPolicySegment));
 	for (;;)
 	{
-		SniiPolicyMerge merge = snii_lsm_policy_merge(copy, n,
+		SniiPolicyMerge merge = snii_lsm_policy_merge(policy, copy, n,
 													  PG_UINT64_MAX);
 
 		if (merge.n == 0)
@@ -306,13 +371,6 @@ snii_lsm_policy_vacuum_flush(uint64 ndocs, uint64 ndead, uint64 nbytes)
 #define SLEEP_SHARE		0.75	/* inserters are slowed down, a little */
 #define HELP_SHARE		3.0		/* they flush themselves */
 
-/*
- * Segments more than there will be when all merges are done, beyond which
- * inserters are slowed down, too: three merges that are due at once are
- * nothing special.
- */
-#define SLEEP_SEGMENTS	24
-
 /* Entries of the directory at which inserters help. */
 #define HELP_ENTRIES	96
 
@@ -320,8 +378,8 @@ snii_lsm_policy_vacuum_flush(uint64 ndocs, uint64 ndead, uint64 nbytes)
 #define SLEEP_MS		20.0
 
 SniiPolicyAdvice
-snii_lsm_policy_advice(const SniiPolicyLoad *load, uint64 limit,
-					   bool has_worker)
+snii_lsm_policy_advice(const SniiPolicy *policy, const SniiPolicyLoad *load,
+					   uint64 limit, bool has_worker)
 {
 	SniiPolicyAdvice advice = {0};
 	double		share = (double) load->sealed_bytes / (double) limit;
@@ -339,17 +397,18 @@ snii_lsm_policy_advice(const SniiPolicyLoad *load, uint64 limit,
 		advice.sleep_ms = SLEEP_MS * (share / SLEEP_SHARE - 1);
 		advice.reason = SNII_SLEEP_BUFFER;
 	}
-	if (excess > SLEEP_SEGMENTS)
+	if (excess > policy->sleep_segments)
 	{
-		double		more = SLEEP_MS * (excess - SLEEP_SEGMENTS) /
-		SLEEP_SEGMENTS;
+		double		more = SLEEP_MS * (excess - policy->sleep_segments) /
+		policy->sleep_segments;
 
 		if (more > advice.sleep_ms)
 			advice.reason = SNII_SLEEP_SEGMENTS;
 		advice.sleep_ms += more;
 	}
 	/* Merges are the worker's, unless the directory is about to be full. */
-	advice.help_merge = load->nentries >= HELP_ENTRIES;
+	advice.help_merge = load->nentries >= HELP_ENTRIES ||
+		load->depth >= policy->help_depth;
 	advice.help = share >= HELP_SHARE || advice.help_merge;
 	return advice;
 }
@@ -357,12 +416,16 @@ snii_lsm_policy_advice(const SniiPolicyLoad *load, uint64 limit,
 bool
 snii_lsm_policy_flush(const SniiPolicyLoad *load, uint64 limit)
 {
+	/* A sealed ordered stretch is a run by its own right. */
+	if (load->ordered)
+		return load->sealed_bytes > 0;
 	return (double) load->sealed_bytes >= WAKE_SHARE * (double) limit;
 }
 
 bool
-snii_lsm_policy_urgent(const SniiPolicyLoad *load, uint64 limit)
+snii_lsm_policy_urgent(const SniiPolicy *policy, const SniiPolicyLoad *load,
+					   uint64 limit)
 {
 	return (double) load->sealed_bytes > SLEEP_SHARE * (double) limit ||
-		load->nsegments - load->nsettled > SLEEP_SEGMENTS / 2;
+		load->nsegments - load->nsettled > policy->sleep_segments / 2;
 }

@@ -20,18 +20,8 @@
 #define SNII_POLICY_STRETCH_LIMIT	112
 #endif
 
-/* Neighbours of a tier that are merged into one, and inputs at most. */
-#define SNII_POLICY_FANOUT			8
+/* Inputs of a merge at most. */
 #define SNII_POLICY_MAX_INPUTS		32
-
-/*
- * A merge writes at least so many times the live bytes of its largest input:
- * what bounds the number of times that a byte is written.  Less is asked for
- * when there are many segments.
- */
-#define SNII_POLICY_MIN_GROWTH		3
-#define SNII_POLICY_LESS_GROWTH		2
-#define SNII_POLICY_MANY_SEGMENTS	20
 
 /* Segments beyond which merges of any size are everybody's business. */
 #ifdef SNII_SMALL_PAGES
@@ -40,12 +30,40 @@
 #define SNII_POLICY_SEGMENT_LIMIT	64
 #endif
 
-/*
- * Bytes that the first tier reaches to, about the least that a segment has;
- * each further tier reaches to FANOUT times as many.
- */
-#define SNII_POLICY_TIER_BYTES		(UINT64CONST(1) << 16)
 #define SNII_POLICY_TIERS			16
+
+/*
+ * What kinds of index want.  "Depth" is the number of segments that a search
+ * may have to look into: all of them, unless their kind says that some have
+ * nothing in common (SniiPolicySegment.lo, hi).
+ */
+typedef struct SniiPolicy
+{
+	int			fanout;			/* depth of neighbours that become one */
+
+	/*
+	 * Bytes that the first tier reaches to, about the least that a segment
+	 * has; each further tier reaches to fanout times as many.
+	 */
+	uint64		tier_bytes;
+
+	/*
+	 * A merge writes at least so many times the live bytes of its largest
+	 * input: what bounds the number of times that a byte is written.  Less is
+	 * asked for when there are many segments.
+	 */
+	int			min_growth;
+	int			less_growth;
+	int			many_segments;
+
+	int			max_depth;		/* beyond, merges of any size are done */
+	int			sleep_segments; /* due to be merged away: inserters slow down */
+	int			help_depth;		/* inserters merge themselves */
+} SniiPolicy;
+
+/* Of kinds that have none of their own, and of key indexes. */
+extern const SniiPolicy snii_lsm_policy_default;
+extern const SniiPolicy snii_lsm_policy_keys;
 
 /* Documents of a segment have numbers of 32 bits. */
 #define SNII_POLICY_MAX_DOCS		((uint64) PG_UINT32_MAX - 1)
@@ -55,6 +73,8 @@ typedef struct SniiPolicySegment
 	uint64		nbytes;
 	uint64		ndocs;
 	uint64		ndead;
+	int			lo;				/* ranks, from 1, of its first and last document */
+	int			hi;				/* in order; all 0: every search looks in */
 } SniiPolicySegment;
 
 /* A choice: segments first .. first + n - 1; n is 0 for "nothing to do". */
@@ -65,7 +85,10 @@ typedef struct SniiPolicyMerge
 } SniiPolicyMerge;
 
 /* Tier of a segment of so many live bytes, 0 .. SNII_POLICY_TIERS - 1 */
-extern int	snii_lsm_policy_tier(uint64 nbytes);
+extern int	snii_lsm_policy_tier(const SniiPolicy *policy, uint64 nbytes);
+
+/* Segments that one search may have to look into. */
+extern int	snii_lsm_policy_depth(const SniiPolicySegment *segments, int n);
 
 /* Bytes that a segment would have without its dead documents, about. */
 extern uint64 snii_lsm_policy_live(const SniiPolicySegment *segment);
@@ -80,9 +103,10 @@ extern int	snii_lsm_policy_segments(const SniiDirEntry *entries, int n,
 /*
  * Choose the merge to do next among n segments.  Merges that read more than
  * max_bytes are left out, unless there are more than
- * SNII_POLICY_SEGMENT_LIMIT segments.
+ * SNII_POLICY_SEGMENT_LIMIT segments, or the depth is too great.
  */
-extern SniiPolicyMerge snii_lsm_policy_merge(const SniiPolicySegment *segments,
+extern SniiPolicyMerge snii_lsm_policy_merge(const SniiPolicy *policy,
+											 const SniiPolicySegment *segments,
 											 int n, uint64 max_bytes);
 
 /*
@@ -96,7 +120,8 @@ extern int	snii_lsm_policy_apply(SniiPolicySegment *segments, int n,
  * Bytes that all merges would read that are due now, one after the other.
  * *nleft (may be NULL): segments that there are after these.
  */
-extern uint64 snii_lsm_policy_debt(const SniiPolicySegment *segments, int n,
+extern uint64 snii_lsm_policy_debt(const SniiPolicy *policy,
+								   const SniiPolicySegment *segments, int n,
 								   int *nleft);
 
 /*
@@ -113,6 +138,8 @@ typedef struct SniiPolicyLoad
 	int			nsegments;
 	int			nsettled;		/* segments when all merges are done */
 	int			nentries;		/* of the directory */
+	int			depth;			/* of the segments */
+	bool		ordered;		/* the write buffer is of ordered stretches */
 } SniiPolicyLoad;
 
 /* Why an inserter is slowed down; stored in the meta page, never renumber. */
@@ -137,7 +164,8 @@ typedef struct SniiPolicyAdvice
  * "limit" is the size that the buffer is meant to have at most; with
  * has_worker false there is nobody to wake.
  */
-extern SniiPolicyAdvice snii_lsm_policy_advice(const SniiPolicyLoad *load,
+extern SniiPolicyAdvice snii_lsm_policy_advice(const SniiPolicy *policy,
+											   const SniiPolicyLoad *load,
 											   uint64 limit, bool has_worker);
 
 /*
@@ -147,6 +175,7 @@ extern SniiPolicyAdvice snii_lsm_policy_advice(const SniiPolicyLoad *load,
 extern bool snii_lsm_policy_flush(const SniiPolicyLoad *load, uint64 limit);
 
 /* Is it so much that a worker should not be throttled? */
-extern bool snii_lsm_policy_urgent(const SniiPolicyLoad *load, uint64 limit);
+extern bool snii_lsm_policy_urgent(const SniiPolicy *policy,
+								   const SniiPolicyLoad *load, uint64 limit);
 
 #endif							/* SNII_LSM_POLICY_H */

@@ -54,14 +54,15 @@ snii_lsm_pressure_pay(Relation index)
 void
 snii_lsm_pressure_sealed(Relation index, Relation heap)
 {
+	const SniiPolicy *policy = snii_lsm_policy(index);
 	SniiPolicyLoad load;
 	SniiPolicyAdvice advice;
 	uint64		limit = (uint64) snii_lsm_buffer_limit_kb * 1024;
 
 	snii_lsm_load(index, &load);
-	advice = snii_lsm_policy_advice(&load, limit, true);
+	advice = snii_lsm_policy_advice(policy, &load, limit, true);
 	if (advice.wake && !snii_lsm_worker_request(index))
-		advice = snii_lsm_policy_advice(&load, limit, false);
+		advice = snii_lsm_policy_advice(policy, &load, limit, false);
 	if (advice.reason != SNII_SLEEP_NONE)
 		owed_reason = advice.reason;
 	owed_ms = Min(owed_ms + advice.sleep_ms, MAX_OWED_MS);

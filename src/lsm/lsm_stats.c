@@ -51,9 +51,10 @@ add_stretch(Relation index, const SniiDirEntry *entry, SniiStats *stats)
 }
 
 static void
-add_segment(const SniiPolicySegment *segment, SniiStats *stats)
+add_segment(const SniiPolicy *policy, const SniiPolicySegment *segment,
+			SniiStats *stats)
 {
-	int			tier = snii_lsm_policy_tier(snii_lsm_policy_live(segment));
+	int			tier = snii_lsm_policy_tier(policy, snii_lsm_policy_live(segment));
 
 	stats->ndocs += segment->ndocs;
 	stats->ndead += segment->ndead;
@@ -65,6 +66,7 @@ add_segment(const SniiPolicySegment *segment, SniiStats *stats)
 void
 snii_lsm_stats(Relation index, SniiStats *stats)
 {
+	const SniiPolicy *policy = snii_lsm_policy(index);
 	SniiView   *view;
 	SniiPolicySegment *segments;
 
@@ -76,11 +78,11 @@ snii_lsm_stats(Relation index, SniiStats *stats)
 	stats->nsegments = snii_lsm_policy_segments(view->entries, view->nentries,
 												segments);
 	for (int i = 0; i < stats->nsegments; i++)
-		add_segment(&segments[i], stats);
+		add_segment(policy, &segments[i], stats);
 	for (int i = 0; i < view->nentries; i++)
 		if (view->entries[i].kind == SNII_ENTRY_STRETCH)
 			add_stretch(index, &view->entries[i], stats);
-	stats->debt = snii_lsm_policy_debt(segments, stats->nsegments, NULL);
+	stats->debt = snii_lsm_policy_debt(policy, segments, stats->nsegments, NULL);
 	stats->parked_pages = snii_storage_parked(index, &stats->oldest_stamp);
 	stats->nblocks = RelationGetNumberOfBlocks(index);
 	pfree(segments);

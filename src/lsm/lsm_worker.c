@@ -318,7 +318,8 @@ poll_others(void)
 		return;
 	snii_lsm_load(work_index, &load);
 	work_within_merge(&load);
-	set_throttle(snii_lsm_policy_urgent(&load, buffer_limit()));
+	set_throttle(snii_lsm_policy_urgent(snii_lsm_policy(work_index), &load,
+										buffer_limit()));
 }
 
 /*
@@ -379,7 +380,8 @@ work_on(Relation index, bool any)
 	}
 	if (!did)
 	{
-		set_throttle(snii_lsm_policy_urgent(&load, buffer_limit()));
+		set_throttle(snii_lsm_policy_urgent(snii_lsm_policy(index), &load,
+											buffer_limit()));
 		in_merge = true;
 		did = snii_lsm_merge_one(index, PG_UINT64_MAX, false);
 		in_merge = false;

@@ -547,10 +547,12 @@ snii_storage_stretch_seal(Relation index, uint64 id)
 		SniiMetaPage *meta;
 		BlockNumber header_blk = BufferGetBlockNumber(header);
 
+		/* Ordered stretches: the page that all insertions look at. */
 		if (list->used > 0)
 			last_buf = lock_data_page(index,
 									  snii_storage_stretch_block(list,
-																 list->used - 1),
+																 list->lane == SNII_ORDERED_LANE ?
+																 0 : list->used - 1),
 									  BUFFER_LOCK_EXCLUSIVE);
 		meta_buf = snii_storage_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
 		state = GenericXLogStart(index);
@@ -565,7 +567,8 @@ snii_storage_stretch_seal(Relation index, uint64 id)
 								 id))
 			snii_storage_opaque(GenericXLogRegisterBuffer(state, last_buf,
 														  0))->flags |=
-				SNII_BUFFER_FULL;
+				list->lane == SNII_ORDERED_LANE ?
+				SNII_BUFFER_CLOSED : SNII_BUFFER_FULL;
 		meta = snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf,
 														   0));
 		for (int i = 0; i < SNII_LANES; i++)
@@ -599,6 +602,7 @@ struct SniiBufferReader
 {
 	Relation	index;
 	uint64		id;
+	BlockNumber header;			/* its list page */
 	SniiListPage *list;			/* copy */
 	uint32		next_page;		/* data page to read next */
 	char	   *page;			/* copy of a page, BLCKSZ */
@@ -631,6 +635,7 @@ snii_storage_buffer_open(Relation index, const SniiDirEntry *entry)
 
 	r->index = index;
 	r->id = entry->id;
+	r->header = entry->list_head;
 	r->list = copy_list(index, entry);
 	r->page = palloc(BLCKSZ);
 	return r;
@@ -771,6 +776,28 @@ end_mark(SniiBufferReader *r)
 }
 
 /*
+ * A leaf of an open ordered stretch may have been split since its list was
+ * read, and records that were not read may be on a new page now.
+ */
+static bool
+more_pages(SniiBufferReader *r)
+{
+	SniiDirEntry entry = {0};
+	SniiListPage *list;
+	bool		more;
+
+	if (r->list->lane != SNII_ORDERED_LANE || r->list->sealed)
+		return false;
+	entry.id = r->id;
+	entry.list_head = r->header;
+	list = copy_list(r->index, &entry);
+	more = list->used > r->list->used;
+	pfree(r->list);
+	r->list = list;
+	return more;
+}
+
+/*
  * Go to the next page that has records to be read; false at the end.
  */
 static bool
@@ -782,6 +809,8 @@ next_page(SniiBufferReader *r)
 
 		if (i >= r->list->used)
 		{
+			if (more_pages(r))
+				continue;
 			end_mark(r);
 			return false;
 		}
@@ -792,7 +821,7 @@ next_page(SniiBufferReader *r)
 			continue;
 		/* Else its beginning was not written. */
 		if ((snii_storage_opaque((Page) r->page)->flags &
-			 SNII_BUFFER_CONT) == 0)
+			 SNII_BUFFER_NO_RECORD) == 0)
 		{
 			r->end = data_bytes((Page) r->page);
 			if (r->mark != NULL)
@@ -946,6 +975,19 @@ vacuum_page(Relation index, Buffer buf, IndexBulkDeleteCallback callback,
 		GenericXLogFinish(state);
 }
 
+/*
+ * The list page anew, since a leaf may have been split while others were
+ * visited: its records that were not are on a page behind those known so far.
+ */
+static SniiListPage *
+reread_list(Relation index, const SniiDirEntry *entry, SniiListPage *list)
+{
+	if (list->lane != SNII_ORDERED_LANE)
+		return list;
+	pfree(list);
+	return copy_list(index, entry);
+}
+
 void
 snii_storage_buffer_vacuum(Relation index, const SniiDirEntry *entry,
 						   IndexBulkDeleteCallback callback,
@@ -961,14 +1003,18 @@ snii_storage_buffer_vacuum(Relation index, const SniiDirEntry *entry,
 		CHECK_FOR_INTERRUPTS();
 		buf = lock_data_page(index, snii_storage_stretch_block(list, i),
 							 BUFFER_LOCK_EXCLUSIVE);
-		if (!BufferIsValid(buf))
-			continue;
-		if (snii_storage_page_is(BufferGetPage(buf), SNII_PAGE_BUFFER,
-								 entry->id) &&
-			(snii_storage_opaque(BufferGetPage(buf))->flags &
-			 SNII_BUFFER_CONT) == 0)
-			vacuum_page(index, buf, callback, callback_state, live, removed);
-		UnlockReleaseBuffer(buf);
+		if (BufferIsValid(buf))
+		{
+			if (snii_storage_page_is(BufferGetPage(buf), SNII_PAGE_BUFFER,
+									 entry->id) &&
+				(snii_storage_opaque(BufferGetPage(buf))->flags &
+				 SNII_BUFFER_NO_RECORD) == 0)
+				vacuum_page(index, buf, callback, callback_state, live,
+							removed);
+			UnlockReleaseBuffer(buf);
+		}
+		if (i + 1 == list->used)
+			list = reread_list(index, entry, list);
 	}
 	pfree(list);
 }

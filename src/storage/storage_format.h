@@ -303,6 +303,11 @@ StaticAssertDecl(SNII_PARK_CAPACITY >= SNII_DIR_CAPACITY,
 #define SNII_BUFFER_FIRST		0x01
 #define SNII_BUFFER_CONT		0x02
 #define SNII_BUFFER_FULL		0x04	/* no more appends to this page */
+#define SNII_BUFFER_FENCE		0x08	/* ordered stretch: page of separators */
+#define SNII_BUFFER_CLOSED		0x10	/* fence page: the stretch is sealed */
+
+/* Pages whose data does not begin with a record. */
+#define SNII_BUFFER_NO_RECORD	(SNII_BUFFER_CONT | SNII_BUFFER_FENCE)
 
 typedef struct SniiBufferPage
 {
@@ -328,6 +333,39 @@ typedef struct SniiRecordHeader
 	(SNII_BUFFER_CAPACITY - sizeof(SniiRecordHeader))
 
 StaticAssertDecl(sizeof(SniiRecordHeader) == 10, "snii record header size");
+
+/*
+ * Fence page of an ordered stretch (the first data page): separators in
+ * order, each with the leaf that has the records from it to the next one.
+ * offsets[] say where the fences are, from the beginning of the page's
+ * payload; behind them lie the fences, unaligned.
+ */
+typedef struct SniiFence
+{
+	BlockNumber leaf;			/* InvalidBlockNumber: no record yet */
+	uint16		len;			/* of the separator that follows */
+} SniiFence;
+
+#define SNII_FENCE_BYTES		6	/* of a fence without its separator */
+
+#ifdef SNII_SMALL_PAGES
+#define SNII_FENCE_CAPACITY		24
+#else
+#define SNII_FENCE_CAPACITY		640
+#endif
+
+typedef struct SniiFencePage
+{
+	uint16		nfences;
+	uint16		reserved;
+	uint32		end;			/* where the next fence goes */
+	uint16		offsets[SNII_FENCE_CAPACITY];
+	uint8		fences[FLEXIBLE_ARRAY_MEMBER];
+} SniiFencePage;
+
+/* Lane of ordered stretches, and their data pages at most. */
+#define SNII_ORDERED_LANE		7
+#define SNII_ORDERED_PAGES		(SNII_FENCE_CAPACITY + 1)
 StaticAssertDecl(offsetof(SniiBufferPage, data) == 8, "snii buffer page");
 
 /* ----------------

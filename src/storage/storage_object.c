@@ -378,6 +378,12 @@ snii_storage_object_open(Relation index, uint64 id, BlockNumber list_head)
 	return object;
 }
 
+void
+snii_storage_object_bind(SniiObject *object, Relation index)
+{
+	object->index = index;
+}
+
 Relation
 snii_storage_object_relation(const SniiObject *object)
 {
@@ -620,6 +626,24 @@ snii_storage_marks_load(const SniiObject *object, uint64 ndocs, uint8 *bits)
 											(uint32) ((len - 1) / SNII_PAGE_PAYLOAD)),
 							   "delete mark beyond the last document");
 	snii_storage_time_end(SNII_TIME_READ, &start);
+}
+
+bool
+snii_storage_marks_test(const SniiObject *object, uint64 ordinal)
+{
+	uint32		used;
+	Buffer		buf = marks_lock(object, ordinal / 8, BUFFER_LOCK_SHARE,
+								 &used);
+	uint64		at = ordinal / 8 % SNII_PAGE_PAYLOAD;
+	bool		result;
+
+	if (at >= used)
+		snii_storage_corrupted(object->index, BufferGetBlockNumber(buf),
+							   "delete marks are too short");
+	result = (((const uint8 *) PageGetContents(BufferGetPage(buf)))[at] &
+			  (1 << (ordinal % 8))) != 0;
+	UnlockReleaseBuffer(buf);
+	return result;
 }
 
 void

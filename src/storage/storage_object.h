@@ -89,6 +89,12 @@ extern void snii_storage_writer_finish(SniiObjectWriter *w,
 extern SniiObject *snii_storage_object_open(Relation index, uint64 id,
 											BlockNumber list_head);
 
+/*
+ * For objects that are kept for longer than the relation is open: it was
+ * opened anew.
+ */
+extern void snii_storage_object_bind(SniiObject *object, Relation index);
+
 extern Relation snii_storage_object_relation(const SniiObject *object);
 extern uint64 snii_storage_object_id(const SniiObject *object);
 
@@ -149,6 +155,9 @@ extern void snii_storage_reader_close(SniiStreamReader *r);
 /* Read the bitmap: (ndocs + 7) / 8 bytes into bits. */
 extern void snii_storage_marks_load(const SniiObject *object, uint64 ndocs,
 									uint8 *bits);
+
+/* Is the bit of one document set? */
+extern bool snii_storage_marks_test(const SniiObject *object, uint64 ordinal);
 
 /*
  * Set the bits of sorted ordinals; logged and durable with the WAL.  The

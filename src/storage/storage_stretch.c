@@ -162,7 +162,9 @@ snii_storage_stretch_verify(Relation index, BlockNumber blk,
 	snii_storage_list_verify(index, blk, list);
 	for (uint32 e = 0; e < list->nextents; e++)
 		total += SniiExtentLen(&list->extents[e]);
-	if (list->used > list->total || list->total > SNII_STRETCH_PAGES ||
+	if (list->used > list->total ||
+		list->total > (list->lane == SNII_ORDERED_LANE ?
+					   SNII_ORDERED_PAGES : SNII_STRETCH_PAGES) ||
 		total != list->total)
 		snii_storage_corrupted(index, blk,
 							   "stretch claims %u of %u pages and has %llu",

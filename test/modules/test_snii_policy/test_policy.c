@@ -74,7 +74,8 @@ make_row(FunctionCallInfo fcinfo, Datum *values)
 Datum
 policy_tier(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT32(snii_lsm_policy_tier((uint64) PG_GETARG_INT64(0)));
+	PG_RETURN_INT32(snii_lsm_policy_tier(&snii_lsm_policy_default,
+										   (uint64) PG_GETARG_INT64(0)));
 }
 
 Datum
@@ -82,7 +83,7 @@ policy_merge(PG_FUNCTION_ARGS)
 {
 	int			n;
 	SniiPolicySegment *segments = get_segments(fcinfo, &n);
-	SniiPolicyMerge merge = snii_lsm_policy_merge(segments, n,
+	SniiPolicyMerge merge = snii_lsm_policy_merge(&snii_lsm_policy_default, segments, n,
 												  (uint64) PG_GETARG_INT64(3));
 
 	if (merge.n == 0)
@@ -99,7 +100,8 @@ policy_debt(PG_FUNCTION_ARGS)
 	int			nleft;
 	Datum		values[2];
 
-	values[0] = Int64GetDatum((int64) snii_lsm_policy_debt(segments, n,
+	values[0] = Int64GetDatum((int64) snii_lsm_policy_debt(&snii_lsm_policy_default,
+															   segments, n,
 														   &nleft));
 	values[1] = Int32GetDatum(nleft);
 	PG_RETURN_DATUM(make_row(fcinfo, values));
@@ -117,13 +119,13 @@ policy_advice(PG_FUNCTION_ARGS)
 	load.nsegments = PG_GETARG_INT32(2);
 	load.nsettled = PG_GETARG_INT32(3);
 	load.nentries = PG_GETARG_INT32(4);
-	advice = snii_lsm_policy_advice(&load, limit, PG_GETARG_BOOL(5));
+	advice = snii_lsm_policy_advice(&snii_lsm_policy_default, &load, limit, PG_GETARG_BOOL(5));
 	values[0] = BoolGetDatum(advice.wake);
 	values[1] = BoolGetDatum(advice.help);
 	values[2] = BoolGetDatum(advice.help_merge);
 	values[3] = Float8GetDatum(advice.sleep_ms);
 	values[4] = Int32GetDatum((int32) advice.reason);
-	values[5] = BoolGetDatum(snii_lsm_policy_urgent(&load, limit));
+	values[5] = BoolGetDatum(snii_lsm_policy_urgent(&snii_lsm_policy_default, &load, limit));
 	PG_RETURN_DATUM(make_row(fcinfo, values));
 }
 

@@ -1,0 +1,372 @@
+/*-------------------------------------------------------------------------
+ *
+ * key_kind.c
+ *	  The key index as a kind of LSM index.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "key/key_check.h"
+#include "key/key_kind.h"
+#include "key/key_merge.h"
+#include "key/key_record.h"
+#include "key/key_run.h"
+#include "lsm/lsm_view.h"
+#include "storage/storage_page.h"
+
+#include "miscadmin.h"
+#include "port/pg_bswap.h"
+#include "utils/memutils.h"
+
+/* ----------------------------------------------------------------
+ *		Flush
+ * ----------------------------------------------------------------
+ */
+
+/* An entry to be sorted; its first bytes decide most comparisons. */
+typedef struct SortItem
+{
+	uint64		prefix;
+	const uint8 *str;
+	const uint8 *payload;
+	uint16		len;
+	uint16		payload_len;
+} SortItem;
+
+static int
+compare_items(const SortItem *a, const SortItem *b, const SniiKeyDesc *desc)
+{
+	if (a->prefix != b->prefix)
+		return a->prefix < b->prefix ? -1 : 1;
+	return snii_key_compare(desc, a->str, a->len, b->str, b->len);
+}
+
+#define ST_SORT sort_items
+#define ST_ELEMENT_TYPE SortItem
+#define ST_COMPARE(a, b, desc) compare_items(a, b, desc)
+#define ST_COMPARE_ARG_TYPE const SniiKeyDesc
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* All 0 where the order is not that of the bytes. */
+static uint64
+prefix_of(const SniiKeyDesc *desc, const uint8 *str, uint32 len)
+{
+	uint8		bytes[8] = {0};
+	uint64		prefix;
+
+	if (!desc->all_bytes)
+		return 0;
+	/* The first byte says NULL or not, and is alike in most. */
+	memcpy(bytes, str, Min(len, 8));
+	memcpy(&prefix, bytes, sizeof(prefix));
+	return pg_ntoh64(prefix);
+}
+
+/* Copies of strings and payloads, in chunks. */
+typedef struct Chunks
+{
+	char	   *at;
+	Size		left;
+} Chunks;
+
+#define CHUNK_BYTES	(256 * 1024)
+
+static uint8 *
+take_bytes(Chunks *c, Size n)
+{
+	uint8	   *result;
+
+	if (n > c->left)
+	{
+		c->left = Max(n, CHUNK_BYTES);
+		c->at = palloc(c->left);
+	}
+	result = (uint8 *) c->at;
+	c->at += n;
+	c->left -= n;
+	return result;
+}
+
+static void
+take_record(Relation index, const SniiKeyDesc *desc, const SniiRecord *record,
+			Chunks *chunks, SortItem *item)
+{
+	SniiKeyEntry entry;
+	uint8	   *str;
+
+	snii_key_record_parse(desc, record, &entry);
+	str = take_bytes(chunks, entry.len + SNII_KEY_TID_BYTES +
+					 entry.payload_len);
+	memcpy(str, entry.str, entry.len);
+	snii_key_record_tid(record, str + entry.len);
+	item->str = str;
+	item->len = (uint16) (entry.len + SNII_KEY_TID_BYTES);
+	item->payload = str + item->len;
+	item->payload_len = (uint16) entry.payload_len;
+	if (entry.payload_len > 0)
+		memcpy(str + item->len, entry.payload, entry.payload_len);
+	if (!snii_key_valid(desc, str, item->len))
+		snii_storage_corrupted(index, InvalidBlockNumber,
+							   "record of the write buffer is malformed");
+	item->prefix = prefix_of(desc, str, item->len);
+}
+
+static uint64
+key_build(Relation index, SniiObjectWriter *w, SniiRecordSource *source)
+{
+	SniiKeyDesc *desc = snii_key_desc(index);
+	SniiKeyRunWriter *writer;
+	Chunks		chunks = {0};
+	SniiRecord	record;
+	SortItem   *items;
+	Size		capacity = 1024;
+	Size		n = 0;
+
+	items = MemoryContextAllocHuge(CurrentMemoryContext,
+								   capacity * sizeof(SortItem));
+	while (source->next(source, &record))
+	{
+		if (n == capacity)
+		{
+			capacity *= 2;
+			items = repalloc_huge(items, capacity * sizeof(SortItem));
+		}
+		take_record(index, desc, &record, &chunks, &items[n++]);
+	}
+	sort_items(items, n, desc);
+	writer = snii_key_run_begin(desc, w);
+	for (Size i = 0; i < n; i++)
+	{
+		SniiKeyEntry entry;
+
+		entry.str = items[i].str;
+		entry.len = items[i].len;
+		entry.payload = items[i].payload;
+		entry.payload_len = items[i].payload_len;
+		snii_key_run_add(writer, &entry);
+	}
+	pfree(items);
+	return snii_key_run_finish(writer);
+}
+
+/* ----------------------------------------------------------------
+ *		VACUUM
+ * ----------------------------------------------------------------
+ */
+
+#define TIDS	512
+#define AHEAD	32
+
+static void
+key_tids(Relation index, SniiObject *object, uint64 ndocs, SniiTidSink sink,
+		 void *arg)
+{
+	SniiKeyDesc *desc = snii_key_desc(index);
+	SniiKeyRun *run = snii_key_run_load(index, desc, object, ndocs);
+	SniiKeyCursor *c = palloc(sizeof(SniiKeyCursor));
+	ItemPointerData tids[TIDS];
+	uint64		first = 0;
+	uint32		page = PG_UINT32_MAX;
+	int			n = 0;
+
+	snii_key_cursor_init(c, desc, run);
+	for (bool more = snii_key_cursor_first(c); more;
+		 more = snii_key_cursor_next(c))
+	{
+		if (c->page != page)
+		{
+			page = c->page;
+			if (page % AHEAD == 0)
+				snii_storage_prefetch(object, SNII_KEY_STREAM_DATA, page,
+									  Min(2 * AHEAD,
+										  snii_key_run_data_pages(run) - page));
+			snii_storage_poll();
+		}
+		if (c->ordinal != first + n || c->ordinal >= ndocs)
+			snii_storage_corrupted(index, InvalidBlockNumber,
+								   "entries of a run are not numbered in order");
+		snii_key_get_tid(&c->entry, &tids[n++]);
+		if (n == TIDS)
+		{
+			sink(arg, first, tids, n);
+			first += n;
+			n = 0;
+		}
+	}
+	if (n > 0)
+		sink(arg, first, tids, n);
+	if (first + n != ndocs)
+		snii_storage_corrupted(index, InvalidBlockNumber,
+							   "run has %llu entries instead of %llu",
+							   (unsigned long long) (first + n),
+							   (unsigned long long) ndocs);
+	snii_key_cursor_close(c);
+}
+
+/* ----------------------------------------------------------------
+ *		Late marks
+ * ----------------------------------------------------------------
+ */
+
+/* Ordinal of a string that is there. */
+static uint64
+find_string(Relation index, SniiKeyCursor *c, const uint8 *str, uint32 len)
+{
+	SniiKeyPos	pos = {str, len, false};
+
+	if (!snii_key_cursor_seek(c, &pos) || c->entry.len != len ||
+		memcmp(c->entry.str, str, len) != 0)
+		elog(ERROR, "entry is missing in what was written for index \"%s\"",
+			 RelationGetRelationName(index));
+	return c->ordinal;
+}
+
+static uint64
+key_find_record(Relation index, SniiObject *output, uint64 ndocs,
+				const SniiRecord *record)
+{
+	SniiKeyDesc *desc = snii_key_desc(index);
+	SniiKeyRun *run = snii_key_run_load(index, desc, output, ndocs);
+	SniiKeyCursor *c = palloc(sizeof(SniiKeyCursor));
+	SniiKeyEntry entry;
+	uint8		str[SNII_ORDERED_MAX_BODY + SNII_KEY_TID_BYTES];
+	uint64		result;
+
+	snii_key_record_parse(desc, record, &entry);
+	memcpy(str, entry.str, entry.len);
+	snii_key_record_tid(record, str + entry.len);
+	snii_key_cursor_init(c, desc, run);
+	result = find_string(index, c, str, entry.len + SNII_KEY_TID_BYTES);
+	snii_key_cursor_close(c);
+	pfree(c);
+	return result;
+}
+
+static void
+key_find_marked(Relation index, SniiObject *output, uint64 ndocs,
+				SniiObject *input, uint64 input_ndocs, const uint8 *late,
+				void (*sink) (void *arg, uint64 ordinal), void *arg)
+{
+	SniiKeyDesc *desc = snii_key_desc(index);
+	SniiKeyCursor *from = palloc(sizeof(SniiKeyCursor));
+	SniiKeyCursor *to = palloc(sizeof(SniiKeyCursor));
+	SniiKeyRun *run = snii_key_run_load(index, desc, input, input_ndocs);
+	uint32		npages = snii_key_run_data_pages(run);
+
+	snii_key_cursor_init(from, desc, run);
+	snii_key_cursor_init(to, desc, snii_key_run_load(index, desc, output,
+													 ndocs));
+	for (uint32 page = 0; page < npages; page++)
+	{
+		uint32		n;
+		uint64		first;
+
+		snii_storage_poll();
+		snii_key_cursor_page(from, page);
+		n = from->reader.nentries;
+		first = from->reader.first_ordinal;
+		for (uint32 i = 0; i < n; i++)
+		{
+			uint64		ordinal = first + i;
+
+			if (ordinal < input_ndocs &&
+				(late[ordinal / 8] & (1 << (ordinal % 8))) != 0)
+			{
+				if (!snii_key_page_goto(&from->reader, i))
+					snii_storage_corrupted(index, InvalidBlockNumber,
+										   "data page of a run is damaged");
+				sink(arg, find_string(index, to, from->reader.str,
+									  from->reader.len));
+			}
+		}
+	}
+	snii_key_cursor_close(from);
+	snii_key_cursor_close(to);
+}
+
+/* ----------------------------------------------------------------
+ *		Ranges
+ * ----------------------------------------------------------------
+ */
+
+typedef struct Border
+{
+	SniiKeyEntry entry;
+	int			segment;
+	bool		last;
+} Border;
+
+static int
+compare_borders(const void *a, const void *b, void *arg)
+{
+	const Border *x = a;
+	const Border *y = b;
+
+	return snii_key_compare(arg, x->entry.str, x->entry.len, y->entry.str,
+							y->entry.len);
+}
+
+static void
+key_ranges(Relation index, const SniiDirEntry *segments, int n,
+		   SniiPolicySegment *result)
+{
+	SniiKeyDesc *desc = snii_key_desc(index);
+	Border	   *borders = palloc(2 * n * sizeof(Border));
+
+	for (int i = 0; i < n; i++)
+	{
+		const SniiKeyRun *run = snii_key_run_open(index, desc, &segments[i]);
+
+		snii_key_run_range(run, &borders[2 * i].entry,
+						   &borders[2 * i + 1].entry);
+		borders[2 * i].segment = borders[2 * i + 1].segment = i;
+		borders[2 * i].last = false;
+		borders[2 * i + 1].last = true;
+	}
+	qsort_arg(borders, 2 * n, sizeof(Border), compare_borders, desc);
+	for (int i = 0; i < 2 * n; i++)
+		if (borders[i].last)
+			result[borders[i].segment].hi = i + 1;
+		else
+			result[borders[i].segment].lo = i + 1;
+	pfree(borders);
+}
+
+/* ----------------------------------------------------------------
+ *		The kind
+ * ----------------------------------------------------------------
+ */
+
+static SniiOrder *
+key_order(Relation index)
+{
+	SniiOrder  *order = palloc(sizeof(SniiOrder));
+
+	snii_key_record_order(snii_key_desc(index), order);
+	return order;
+}
+
+static const SniiKind key_kind = {
+	.id = SNII_KIND_KEY,
+	.name = "key",
+	.build = key_build,
+	.merge = snii_key_merge,
+	.tids = key_tids,
+	.check_segment = snii_key_check_segment,
+	.check_record = snii_key_check_record,
+	.order = key_order,
+	.find_record = key_find_record,
+	.find_marked = key_find_marked,
+	.ranges = key_ranges,
+	.policy = &snii_lsm_policy_keys
+};
+
+void
+snii_key_kind_register(void)
+{
+	snii_lsm_register_kind(&key_kind);
+}

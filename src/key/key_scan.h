@@ -1,0 +1,73 @@
+/*-------------------------------------------------------------------------
+ *
+ * key_scan.h
+ *	  Entries of a key index in order: runs and write buffer together.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SNII_KEY_SCAN_H
+#define SNII_KEY_SCAN_H
+
+#include "key/key_desc.h"
+#include "lsm/lsm_view.h"
+
+#include "access/sdir.h"
+
+typedef struct SniiKeyScan SniiKeyScan;
+
+/*
+ * Begin to read a view, which must outlive the scan.  Everything is in the
+ * current memory context; pins are let go of by snii_key_scan_end().
+ */
+extern SniiKeyScan *snii_key_scan_begin(Relation index,
+										const SniiKeyDesc *desc,
+										const SniiView *view);
+
+/*
+ * Restrict the scan to what is between two positions, whose bytes must stay
+ * where they are.  point: both are the same whole key.  sources: which
+ * entries of the view are read.
+ */
+typedef enum SniiKeySources
+{
+	SNII_KEY_ALL,
+	SNII_KEY_CLOSED				/* without the open stretch */
+} SniiKeySources;
+
+extern void snii_key_scan_set(SniiKeyScan *scan, const SniiKeyPos *lower,
+							  const SniiKeyPos *upper, bool point,
+							  SniiKeySources sources);
+
+/*
+ * The keys that snii_key_scan_set() will be called with as points, one after
+ * the other: their pages are read ahead.  n positions, sorted.
+ */
+extern void snii_key_scan_expect(SniiKeyScan *scan, const SniiKeyPos *points,
+								 int n);
+
+/*
+ * Next entry that is not marked dead; NULL at the end of the interval, from
+ * where the other direction leads back.  Valid until the next call.  The
+ * direction may change at any time.
+ */
+extern const SniiKeyEntry *snii_key_scan_next(SniiKeyScan *scan,
+											  ScanDirection dir);
+
+/* Go on behind (forward) or before (backward) an entry of this string. */
+extern void snii_key_scan_restore(SniiKeyScan *scan, const uint8 *str,
+								  uint32 len);
+
+extern void snii_key_scan_end(SniiKeyScan *scan);
+
+/* What a scan did. */
+typedef struct SniiKeyScanStats
+{
+	uint64		probes;			/* intervals set */
+	uint64		runs;			/* runs that were in range, summed */
+	uint64		filtered;		/* of these, excluded by their filter */
+	uint64		misses;			/* passed the filter, had no such key */
+} SniiKeyScanStats;
+
+extern const SniiKeyScanStats *snii_key_scan_stats(const SniiKeyScan *scan);
+
+#endif							/* SNII_KEY_SCAN_H */
