@@ -62,6 +62,7 @@ CREATE INDEX ON d USING snii (body) WITH (analyzer);
 CREATE INDEX ON d USING snii (body) WITH (analyzer = 'standard', analyzer = 'keyword');
 CREATE INDEX ON d USING snii (body) WITH (fillfactor = 70);
 CREATE INDEX ON d USING snii (n);
+DROP INDEX d_n_idx;
 CREATE INDEX ON d USING snii (arr);
 CREATE INDEX ON d USING snii (body, n);
 CREATE UNIQUE INDEX ON d USING snii (body);
