@@ -100,7 +100,8 @@ sort_operator(const KeyBuild *b, int i)
 {
 	const SniiKeyColumn *column = &b->desc->columns[i];
 	Oid			opr = get_opfamily_member(b->index->rd_opfamily[i],
-										  column->type, column->type,
+										  column->input_type,
+										  column->input_type,
 										  column->desc ?
 										  BTGreaterStrategyNumber :
 										  BTLessStrategyNumber);
