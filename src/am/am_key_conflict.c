@@ -21,6 +21,11 @@
  * followed by a callback that changes it again, and the end of it, or an error,
  * restores them.
  *
+ * All this needs the library to be loaded when the executor starts.  Planning
+ * loads it, if it looks at the index; without a conflict target it does not,
+ * and then the first such statement of a session fails (but loads the
+ * library), unless session_preload_libraries has it.  A hint says so.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -443,9 +448,27 @@ executor_end(QueryDesc *query)
 		standard_ExecutorEnd(query);
 }
 
+static emit_log_hook_type prev_emit_log = NULL;
+
+/* Core's internal error, of a session that had not loaded us. */
+static void
+add_hint(ErrorData *edata)
+{
+	if (edata->elevel == ERROR && edata->hint == NULL &&
+		edata->sqlerrcode == ERRCODE_INTERNAL_ERROR &&
+		edata->message != NULL &&
+		strcmp(edata->message,
+			   "unexpected non-btree speculative unique index") == 0)
+		edata->hint = pstrdup("Set session_preload_libraries = 'snii' for the database, or repeat the statement in this session.");
+	if (prev_emit_log)
+		prev_emit_log(edata);
+}
+
 void
 snii_am_key_conflict_init(void)
 {
+	prev_emit_log = emit_log_hook;
+	emit_log_hook = add_hint;
 	prev_executor_start = ExecutorStart_hook;
 	ExecutorStart_hook = executor_start;
 	prev_executor_end = ExecutorEnd_hook;

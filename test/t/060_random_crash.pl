@@ -52,6 +52,8 @@ $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE k (id bigserial, n int, body text, title text);
 CREATE INDEX k_i ON k USING snii (body, title);
 CREATE INDEX k_p ON k USING snii (body) WITH (analyzer = whitespace) WHERE n % 2 = 0;
+CREATE UNIQUE INDEX k_id ON k USING snii (id);
+CREATE INDEX k_md ON k USING snii (n DESC, md5(body) text_key_ops) INCLUDE (title);
 INSERT INTO k (n, body, title) SELECT g, 'start common term' || g % 20 || ' ' || md5(g::text), 'T ' || g % 3 FROM generate_series(1, 3000) g;
 SQL
 my $dir = $node->basedir;
@@ -72,6 +74,8 @@ SELECT snii_merge('k_p');
 VACUUM k;
 SELECT snii_flush('k_p');
 SELECT snii_merge('k_i');
+SELECT snii_flush('k_md');
+SELECT snii_merge('k_id');
 CHECKPOINT;
 \sleep 50 ms
 SQL
@@ -81,7 +85,8 @@ REINDEX INDEX CONCURRENTLY k_p;
 SQL
 
 my @where = ("body ||| 'common'", "body &&& 'common term7'", "body ### 'row common'", "body @@@ 'common NOT changed'",
-	'title IS NULL', "title &&& 't 2'", "body ||| 'large'", "body ||| 'start'");
+	'title IS NULL', "title &&& 't 2'", 'id > 3000 AND id % 3 = 0', 'n = ANY (ARRAY[7, 500, 1000, 2999])',
+	'n < 100 AND n > 50', "body ||| 'large'", "body ||| 'start'");
 my @partial = map { "$_ AND n % 2 = 0" } ("body ||| 'common'", "body @@@ 'changed NOT large'");
 for my $round ($done + 1 .. $rounds)
 {
