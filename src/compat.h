@@ -241,6 +241,26 @@ snii_compat_pressure_event(void)
 #endif
 }
 
+/* Begin an index scan; 18 asks for instrumentation. */
+#if PG_VERSION_NUM >= 180000
+#define SniiIndexBeginScan(heap, index, snapshot, nkeys) \
+	index_beginscan(heap, index, snapshot, NULL, nkeys, 0)
+#else
+#define SniiIndexBeginScan(heap, index, snapshot, nkeys) \
+	index_beginscan(heap, index, snapshot, nkeys, 0)
+#endif
+
+/* ExecutorRun_hook has one argument less in 18. */
+#if PG_VERSION_NUM >= 180000
+#define SNII_EXECUTOR_RUN_PARAMETERS \
+	QueryDesc *query, ScanDirection direction, uint64 count
+#define SNII_EXECUTOR_RUN_ARGUMENTS	query, direction, count
+#else
+#define SNII_EXECUTOR_RUN_PARAMETERS \
+	QueryDesc *query, ScanDirection direction, uint64 count, bool once
+#define SNII_EXECUTOR_RUN_ARGUMENTS	query, direction, count, once
+#endif
+
 /* 18 asks who is delayed. */
 static inline void
 snii_compat_vacuum_delay(void)

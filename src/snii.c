@@ -11,11 +11,12 @@
  */
 #include "postgres.h"
 
+#include "am/am_key_conflict.h"
 #include "am/am_options.h"
 #include "inverted/inv_cache.h"
-#include "am/am_key_conflict.h"
 #include "inverted/inv_kind.h"
 #include "key/key_kind.h"
+#include "lsm/lsm_barrier.h"
 #include "lsm/lsm_launcher.h"
 #include "lsm/lsm_maintain.h"
 #include "lsm/lsm_timing.h"
@@ -98,6 +99,7 @@ _PG_init(void)
 
 	if (process_shared_preload_libraries_in_progress)
 		snii_mem_shared_init();
+	snii_lsm_barrier_init();
 	snii_am_options_init();
 	snii_inv_kind_register();
 	snii_key_kind_register();

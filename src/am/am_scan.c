@@ -18,6 +18,7 @@
 
 #include "am/am_options.h"
 #include "am/am_scan.h"
+#include "lsm/lsm_barrier.h"
 #include "query/query_scan.h"
 #include "query/query_type.h"
 
@@ -28,6 +29,7 @@
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
 
 /* TIDs fetched at a time: few at first, for queries with a LIMIT. */
 #define FIRST_BATCH	16
@@ -37,6 +39,7 @@ typedef struct ScanState
 {
 	MemoryContext context;		/* of keys and scan; reset by rescan */
 	SniiScan   *scan;			/* NULL before the first fetch */
+	SniiBarrier *barrier;		/* NULL: none is needed */
 	bool		empty;			/* nothing can match */
 	bool		recheck;
 	int			nconditions;
@@ -63,7 +66,10 @@ stop_scan(ScanState *state)
 {
 	if (state->scan != NULL)
 		snii_query_scan_end(state->scan);
+	if (state->barrier != NULL)
+		snii_lsm_barrier_leave(state->barrier);
 	state->scan = NULL;
+	state->barrier = NULL;
 	state->batch = FIRST_BATCH;
 	state->ntids = state->next = 0;
 }
@@ -190,7 +196,9 @@ snii_am_rescan(IndexScanDesc scan, ScanKey keys)
 
 /*
  * Begin to read: the view of the index is taken here, under the caller's
- * snapshot.
+ * snapshot.  One that is not MVCC would see a row that came to the place of
+ * another one: such a scan holds a barrier, from before it reads anything to
+ * its end.  No cursor of SQL has such a snapshot, so that nobody leaves it idle.
  */
 static void
 start_scan(IndexScanDesc scan)
@@ -198,6 +206,11 @@ start_scan(IndexScanDesc scan)
 	ScanState  *state = scan->opaque;
 	MemoryContext old = MemoryContextSwitchTo(state->context);
 
+	if (scan->xs_snapshot != NULL && !IsMVCCSnapshot(scan->xs_snapshot))
+	{
+		state->barrier = snii_lsm_barrier_create(scan->indexRelation, true);
+		(void) snii_lsm_barrier_enter(state->barrier);
+	}
 	pgstat_count_index_scan(scan->indexRelation);
 	if (scan->xs_snapshot != NULL)
 		PredicateLockRelation(scan->indexRelation, scan->xs_snapshot);
@@ -228,7 +241,11 @@ snii_am_gettuple(IndexScanDesc scan, ScanDirection dir)
 		state->next = 0;
 		MemoryContextSwitchTo(old);
 		if (state->ntids == 0)
+		{
+			if (state->barrier != NULL)
+				snii_lsm_barrier_leave(state->barrier);
 			return false;
+		}
 	}
 	scan->xs_heaptid = state->tids[state->next++];
 	scan->xs_recheck = state->recheck;

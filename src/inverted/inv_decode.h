@@ -37,6 +37,8 @@ typedef struct SniiInvTerm
 								 * page */
 	Buffer		buffer;			/* pin that keeps bytes valid, if any */
 	BlockNumber block;			/* of the entry, for messages */
+	uint32		page;			/* dictionary block, by number */
+	uint32		offset;			/* of what this was read from, in the block */
 } SniiInvTerm;
 
 /* A dictionary block, its header checked. */

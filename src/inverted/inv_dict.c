@@ -32,6 +32,7 @@ struct SniiInvDict
 {
 	SniiInvSegment *seg;
 	Buffer		buffer;			/* of the current block */
+	BlockNumber block_number;
 	uint32		pageno;			/* of the next block */
 	uint32		walked;			/* blocks since the beginning or a seek */
 	SniiInvBlock block;
@@ -201,6 +202,8 @@ snii_inv_lookup(SniiInvSegment *seg, int column, int kind,
 	if (found > 0)
 	{
 		term->column = column;
+		term->page = pageno;
+		term->offset = (uint32) (info - block.payload);
 		check_term(seg, term);
 	}
 	if (found > 0 && term->bytes != NULL)
@@ -252,6 +255,7 @@ next_block(SniiInvDict *dict)
 							  Min(WALK_PREFETCH_PAGES,
 								  npages - dict->pageno));
 	dict->buffer = pin_block(seg, dict->pageno, dict->buffer, &dict->block);
+	dict->block_number = BufferGetBlockNumber(dict->buffer);
 	dict->pageno++;
 	dict->entry = 0;
 	dict->p = snii_inv_decode_anchor(&dict->block, 0);
@@ -295,8 +299,8 @@ apply_key(SniiInvDict *dict, const SniiInvEntryKey *entry)
 }
 
 /* Step to the next entry; false after the last. */
-static bool
-step(SniiInvDict *dict)
+static inline bool
+step(SniiInvDict *dict, bool with_key)
 {
 	SniiInvEntryKey entry;
 	const uint8 *info;
@@ -308,7 +312,8 @@ step(SniiInvDict *dict)
 	info = snii_inv_decode_key(dict->p, dict->block.entries_end, &entry);
 	if (info != NULL)
 	{
-		apply_key(dict, &entry);
+		if (with_key)
+			apply_key(dict, &entry);
 		dict->p = snii_inv_decode_info(&dict->block, info, &dict->term);
 	}
 	if (info == NULL || dict->p == NULL)
@@ -318,7 +323,9 @@ step(SniiInvDict *dict)
 	dict->entry++;
 	dict->term.column = dict->key[0];
 	dict->term.buffer = InvalidBuffer;
-	dict->term.block = BufferGetBlockNumber(dict->buffer);
+	dict->term.block = dict->block_number;
+	dict->term.page = dict->pageno - 1;
+	dict->term.offset = (uint32) (info - dict->block.payload);
 	check_term(dict->seg, &dict->term);
 	return true;
 }
@@ -353,7 +360,7 @@ snii_inv_dict_seek(SniiInvDict *dict, int column, int kind,
 							   BufferGetBlockNumber(dict->buffer),
 							   "malformed anchor of a dictionary block");
 	dict->entry = anchor * SNII_INV_ANCHOR;
-	while (step(dict))
+	while (step(dict, true))
 	{
 		int			cmp = snii_inv_key_compare(dict->key, dict->keylen,
 											   key, keylen);
@@ -375,13 +382,24 @@ bool
 snii_inv_dict_next(SniiInvDict *dict, uint8 *key, uint32 *keylen,
 				   SniiInvTerm *term)
 {
-	if (!dict->pending && !step(dict))
+	if (!dict->pending && !step(dict, true))
 		return false;
 	dict->pending = false;
 	memcpy(key, dict->key, dict->keylen);
 	*keylen = dict->keylen;
 	*term = dict->term;
 	return true;
+}
+
+/*
+ * The same without the key, for a walk that asks for no key at all: the
+ * term, but for its column, or NULL after the last one.  Valid until the walk
+ * moves.
+ */
+const SniiInvTerm *
+snii_inv_dict_next_info(SniiInvDict *dict)
+{
+	return step(dict, false) ? &dict->term : NULL;
 }
 
 /*

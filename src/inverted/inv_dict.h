@@ -27,6 +27,7 @@ extern void snii_inv_dict_seek(SniiInvDict *dict, int column, int kind,
 							   const char *bytes, uint32 len);
 extern bool snii_inv_dict_next(SniiInvDict *dict, uint8 *key, uint32 *keylen,
 							   SniiInvTerm *term);
+extern const SniiInvTerm *snii_inv_dict_next_info(SniiInvDict *dict);
 extern void snii_inv_dict_keep(SniiInvDict *dict, SniiInvTerm *term);
 extern void snii_inv_dict_end(SniiInvDict *dict);
 

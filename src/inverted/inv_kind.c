@@ -12,6 +12,7 @@
 #include "inverted/inv_build.h"
 #include "inverted/inv_check.h"
 #include "inverted/inv_columns.h"
+#include "inverted/inv_dead.h"
 #include "inverted/inv_kind.h"
 #include "inverted/inv_merge.h"
 
@@ -25,11 +26,14 @@ static const SniiKind inverted_kind = {
 	.merge = snii_inv_kind_merge,
 	.tids = snii_inv_kind_tids,
 	.check_segment = snii_inv_kind_check_segment,
-	.check_record = snii_inv_kind_check_record
+	.check_record = snii_inv_kind_check_record,
+	.side = snii_inv_kind_side,
+	.check_side = snii_inv_kind_check_side
 };
 
 /*
- * Report the TID of every document of a segment.  See SniiKind.tids.
+ * Report the TID of every document of a segment, until the sink has enough.
+ * See SniiKind.tids.
  */
 void
 snii_inv_kind_tids(Relation index, SniiObject *object, uint64 ndocs,
@@ -45,7 +49,8 @@ snii_inv_kind_tids(Relation index, SniiObject *object, uint64 ndocs,
 		CHECK_FOR_INTERRUPTS();
 		for (int i = 0; i < n; i++)
 			snii_inv_tid(seg, (uint32) (first + i), &tids[i]);
-		sink(arg, first, tids, n);
+		if (!sink(arg, first, tids, n))
+			break;
 	}
 	snii_inv_close(seg);
 }

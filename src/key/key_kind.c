@@ -192,13 +192,17 @@ key_tids(Relation index, SniiObject *object, uint64 ndocs, SniiTidSink sink,
 		snii_key_get_tid(&c->entry, &tids[n++]);
 		if (n == TIDS)
 		{
-			sink(arg, first, tids, n);
+			if (!sink(arg, first, tids, n))
+			{
+				snii_key_cursor_close(c);
+				return;
+			}
 			first += n;
 			n = 0;
 		}
 	}
 	if (n > 0)
-		sink(arg, first, tids, n);
+		(void) sink(arg, first, tids, n);
 	if (first + n != ndocs)
 		snii_storage_corrupted(index, InvalidBlockNumber,
 							   "run has %llu entries instead of %llu",

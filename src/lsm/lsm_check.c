@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "lsm/lsm_check.h"
+#include "lsm/lsm_side.h"
 #include "storage/storage_buffer.h"
 #include "storage/storage_page.h"
 #include "storage/storage_recycle.h"
@@ -43,7 +44,7 @@ typedef struct TidWalk
 	SniiTidList *tids;
 } TidWalk;
 
-static void
+static bool
 walk_sink(void *arg, uint64 first_ordinal, const ItemPointerData *tids, int n)
 {
 	TidWalk    *walk = arg;
@@ -65,6 +66,27 @@ walk_sink(void *arg, uint64 first_ordinal, const ItemPointerData *tids, int n)
 			(walk->marks[ordinal / 8] & (1 << (ordinal % 8))) == 0)
 			add_tid(walk->tids, &tids[i]);
 	}
+	return true;
+}
+
+/* A side list is of some of the dead documents, or of all of them. */
+static void
+check_side(Relation index, const SniiKind *kind, const SniiDirEntry *entry,
+		   SniiObject *object, const uint8 *marks, uint64 dead)
+{
+	SniiSideHead head;
+	SniiObject *side = snii_lsm_side_open(index, entry, &head);
+
+	if (side == NULL)
+		return;
+	if (head.ndead > dead)
+		snii_storage_corrupted(index, entry->side_head,
+							   "side list is of %llu dead documents, there are %llu",
+							   (unsigned long long) head.ndead,
+							   (unsigned long long) dead);
+	if (kind->check_side != NULL)
+		kind->check_side(index, object, entry->ndocs, marks, side,
+						 head.ndead == dead);
 }
 
 static void
@@ -90,6 +112,7 @@ check_segment(Relation index, const SniiKind *kind, const SniiDirEntry *entry,
 							   (unsigned long long) dead,
 							   (unsigned long long) entry->ndead);
 	kind->check_segment(index, object, entry->ndocs, marks);
+	check_side(index, kind, entry, object, marks, dead);
 	walk.index = index;
 	walk.marks = marks;
 	walk.ndocs = entry->ndocs;

@@ -42,9 +42,18 @@ typedef struct SniiMergeInput
 	const uint8 *marks;			/* dead documents, to be left out */
 } SniiMergeInput;
 
-/* Called with TIDs in ordinal order, n at a time. */
-typedef void (*SniiTidSink) (void *arg, uint64 first_ordinal,
+/*
+ * Called with TIDs in ordinal order, n at a time.  False: the segment may be
+ * gone; whoever called reads nothing more of it and returns.
+ */
+typedef bool (*SniiTidSink) (void *arg, uint64 first_ordinal,
 							 const ItemPointerData *tids, int n);
+
+/*
+ * Called at least every few milliseconds by whoever reads a segment for long,
+ * with nothing locked; pins may be held.  False as of SniiTidSink.
+ */
+typedef bool (*SniiGoOn) (void *arg);
 
 typedef struct SniiKind
 {
@@ -66,7 +75,10 @@ typedef struct SniiKind
 	uint64		(*merge) (Relation index, SniiObjectWriter *w,
 						  SniiMergeInput *inputs, int ninputs);
 
-	/* Report the TID of every document of a segment, dead or not. */
+	/*
+	 * Report the TID of every document of a segment, dead or not, until the
+	 * sink has enough.
+	 */
 	void		(*tids) (Relation index, SniiObject *object, uint64 ndocs,
 						 SniiTidSink sink, void *arg);
 
@@ -78,6 +90,23 @@ typedef struct SniiKind
 
 	/* Verify one buffer record. */
 	void		(*check_record) (Relation index, const SniiRecord *record);
+
+	/*
+	 * Write what the side list of a segment says of the documents in marks,
+	 * behind its SniiSideHead.  False if go_on() said so.  NULL: the kind has
+	 * no side lists.
+	 */
+	bool		(*side) (Relation index, SniiObject *object, uint64 ndocs,
+						 const uint8 *marks, SniiObjectWriter *w,
+						 SniiGoOn go_on, void *arg);
+
+	/*
+	 * Verify a side list against its segment; complete: no document has been
+	 * marked since it was written.
+	 */
+	void		(*check_side) (Relation index, SniiObject *object,
+							   uint64 ndocs, const uint8 *marks,
+							   SniiObject *side, bool complete);
 
 	/*
 	 * The rest is for kinds whose documents stand in an order of their own;

@@ -755,9 +755,17 @@ merge_once(Relation index, int slot, uint64 max_bytes, bool all)
 	return what.n;
 }
 
+/* Give back what an abort left in a slot, if nobody is using it. */
+static void
+give_back(Relation index, int slot)
+{
+	if (snii_storage_slot_acquire(index, slot, false))
+		snii_storage_slot_release(index, slot);
+}
+
 /*
- * Take the lock that lets one merge, and gives back what an aborted merge
- * within another one left.
+ * Take the lock that lets one merge, and give back what an aborted merge
+ * within another one left, or VACUUM.
  */
 static bool
 acquire_merge(Relation index, bool wait)
@@ -765,8 +773,8 @@ acquire_merge(Relation index, bool wait)
 	if (!snii_storage_slot_acquire(index, SNII_SLOT_MERGE, wait))
 		return false;
 	outer_last_id = 0;
-	if (snii_storage_slot_acquire(index, SNII_SLOT_NESTED, false))
-		snii_storage_slot_release(index, SNII_SLOT_NESTED);
+	give_back(index, SNII_SLOT_NESTED);
+	give_back(index, SNII_SLOT_SIDE);
 	return true;
 }
 

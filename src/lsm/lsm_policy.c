@@ -366,6 +366,23 @@ snii_lsm_policy_vacuum_flush(uint64 ndocs, uint64 ndead, uint64 nbytes)
 	return nbytes >= VACUUM_FLUSH_BYTES || (ndocs > 0 && ndead == ndocs);
 }
 
+/*
+ * Segments up to this size are read in some milliseconds; of larger ones so
+ * many documents in a hundred die between two side lists.
+ */
+#define SIDE_SMALL_BYTES	(UINT64CONST(1) << 20)
+#define SIDE_STEP_PERCENT	5
+
+bool
+snii_lsm_policy_side(const SniiPolicySegment *segment, uint64 listed)
+{
+	if (segment->ndead <= listed || half_dead(segment))
+		return false;
+	return segment->nbytes <= SIDE_SMALL_BYTES ||
+		(double) (segment->ndead - listed) * 100 >=
+		(double) segment->ndocs * SIDE_STEP_PERCENT;
+}
+
 /* Sealed bytes, as a share of the limit, from which on ... */
 #define WAKE_SHARE		0.25	/* a worker is woken */
 #define SLEEP_SHARE		0.75	/* inserters are slowed down, a little */

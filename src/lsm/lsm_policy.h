@@ -131,6 +131,15 @@ extern uint64 snii_lsm_policy_debt(const SniiPolicy *policy,
 extern bool snii_lsm_policy_vacuum_flush(uint64 ndocs, uint64 ndead,
 										 uint64 nbytes);
 
+/*
+ * Is the side list of a segment, which was written when "listed" of its
+ * documents were dead (0: there is none), to be written again?  Writing it
+ * reads all postings, so not for every few documents of a large segment; nor
+ * for one that is soon rewritten.
+ */
+extern bool snii_lsm_policy_side(const SniiPolicySegment *segment,
+								 uint64 listed);
+
 /* What is waiting to be done for an index. */
 typedef struct SniiPolicyLoad
 {

@@ -10,8 +10,13 @@
  * visited hands its marks on when it is swapped (see lsm_maintain.c).
  *
  * VACUUM's own snapshot does not hold back the horizon, so while it reads an
- * entry it holds the RECYCLE lock in share mode; between two entries it
- * holds nothing, and merges and frees go on.
+ * entry it holds the RECYCLE lock in share mode, in turns (lsm_turn.c); between
+ * two entries it holds nothing, and merges and frees go on.  Marks are set
+ * at the end of each turn, so that those who publish a merge do not wait long
+ * for MARKS either.
+ *
+ * When all marks are set, VACUUM waits for the scans that may still use what
+ * they cover (lsm_barrier.c).
  *
  * Lock order: RECYCLE, MARKS, then buffer locks.
  *
@@ -19,9 +24,12 @@
  */
 #include "postgres.h"
 
+#include "lsm/lsm_barrier.h"
 #include "lsm/lsm_maintain.h"
+#include "lsm/lsm_side.h"
 #include "lsm/lsm_stats.h"
 #include "lsm/lsm_timing.h"
+#include "lsm/lsm_turn.h"
 #include "lsm/lsm_vacuum.h"
 #include "lsm/lsm_view.h"
 #include "lsm/lsm_worker.h"
@@ -41,6 +49,7 @@
 typedef struct VacuumState
 {
 	Relation	index;
+	Relation	heap;			/* or NULL */
 	IndexBulkDeleteResult *stats;
 	IndexBulkDeleteCallback callback;
 	void	   *callback_state;
@@ -48,11 +57,13 @@ typedef struct VacuumState
 	int			nvisited;
 	int			visited_capacity;
 	uint64		nbytes;			/* of segments */
+	SniiTurn	turn;
 	/* Of the segment at hand. */
-	const uint8 *marks;
-	uint64	   *dead;
+	const SniiDirEntry *entry;
+	SniiObject *object;
+	uint8	   *marks;			/* as they are in the pages */
+	uint64	   *dead;			/* to be set */
 	uint64		ndead;
-	uint64		dead_capacity;
 	uint64		nlive;
 } VacuumState;
 
@@ -77,8 +88,49 @@ note_visited(VacuumState *v, uint64 id)
 	v->visited[v->nvisited++] = id;
 }
 
-/* TIDs of a segment; those of documents that are dead already are not ours. */
-static void
+/* Dead documents that are marked at a time, at most. */
+#define DEAD_CAPACITY	65536
+
+/*
+ * Set the marks that are to be set, unless the segment is gone; last: and
+ * count them in the directory.  Returns whether it is there.
+ */
+static bool
+set_marks(VacuumState *v, bool last)
+{
+	uint64		ndocs = v->entry->ndocs;
+	instr_time	start;
+	bool		exists;
+
+	if (v->ndead == 0 && !last)
+		return true;
+	SNII_TEST_POINT("vacuum_read");
+	snii_lsm_lock_page(v->index, SNII_LOCK_MARKS, ExclusiveLock);
+	exists = snii_lsm_entry_exists(v->index, v->entry->id);
+	if (exists && v->ndead > 0)
+	{
+		snii_storage_time_begin(&start);
+		snii_storage_marks_set(v->object, ndocs, v->dead, v->ndead);
+		snii_storage_time_end(SNII_TIME_WRITTEN, &start);
+		SNII_TEST_POINT("vacuum_marked");
+		for (uint64 i = 0; i < v->ndead; i++)
+			v->marks[v->dead[i] / 8] |= (uint8) (1 << (v->dead[i] % 8));
+		v->stats->tuples_removed += (double) v->ndead;
+	}
+	if (exists && last)
+		snii_storage_dir_set_dead(v->index, v->entry->id,
+								  pg_popcount((const char *) v->marks,
+											  (int) ((ndocs + 7) / 8)));
+	UnlockPage(v->index, SNII_LOCK_MARKS, ExclusiveLock);
+	v->ndead = 0;
+	return exists;
+}
+
+/*
+ * TIDs of a segment; those of documents that are dead already are not ours.
+ * Ends the turn when it is over.
+ */
+static bool
 tid_sink(void *arg, uint64 first_ordinal, const ItemPointerData *tids, int n)
 {
 	VacuumState *v = arg;
@@ -99,79 +151,50 @@ tid_sink(void *arg, uint64 first_ordinal, const ItemPointerData *tids, int n)
 			v->nlive++;
 			continue;
 		}
-		if (v->ndead == v->dead_capacity)
-		{
-			v->dead_capacity = Max(v->dead_capacity * 2, 256);
-			if (v->dead == NULL)
-				v->dead = palloc(v->dead_capacity * sizeof(uint64));
-			else
-				v->dead = repalloc_huge(v->dead,
-										v->dead_capacity * sizeof(uint64));
-		}
+		if (v->ndead == DEAD_CAPACITY && !set_marks(v, false))
+			return false;
 		v->dead[v->ndead++] = ordinal;
 	}
+	return !snii_lsm_turn_is_over(&v->turn) ||
+		(set_marks(v, false) &&
+		 snii_lsm_turn_next(&v->turn, v->entry->id));
 }
 
 /*
- * Read a segment, then set its marks if it is still there.  Returns false if
- * it is not: its successor will be visited.
+ * Read a segment and set its marks, as long as it is there: what is not done
+ * when it goes is left for its successor, which will be visited.
  */
-static bool
+static void
 vacuum_segment(VacuumState *v, const SniiDirEntry *entry)
 {
-	SniiObject *object = snii_lsm_open_segment(v->index, entry);
-	uint64		len = (entry->ndocs + 7) / 8;
-	uint8	   *marks = MemoryContextAllocHuge(CurrentMemoryContext, len + 1);
-	instr_time	start;
-	bool		exists;
-
-	snii_storage_marks_load(object, entry->ndocs, marks);
-	v->marks = marks;
-	v->dead = NULL;
-	v->ndead = v->dead_capacity = v->nlive = 0;
-	snii_lsm_kind(v->index)->tids(v->index, object, entry->ndocs, tid_sink,
+	v->entry = entry;
+	v->object = snii_lsm_open_segment(v->index, entry);
+	v->marks = MemoryContextAllocHuge(CurrentMemoryContext,
+									  (entry->ndocs + 7) / 8 + 1);
+	snii_storage_marks_load(v->object, entry->ndocs, v->marks);
+	v->dead = palloc(DEAD_CAPACITY * sizeof(uint64));
+	v->ndead = v->nlive = 0;
+	snii_lsm_kind(v->index)->tids(v->index, v->object, entry->ndocs, tid_sink,
 								  v);
-
-	SNII_TEST_POINT("vacuum_read");
-	snii_lsm_lock_page(v->index, SNII_LOCK_MARKS, ExclusiveLock);
-	exists = snii_lsm_entry_exists(v->index, entry->id);
-	if (exists)
-	{
-		if (v->ndead > 0)
-		{
-			snii_storage_time_begin(&start);
-			snii_storage_marks_set(object, entry->ndocs, v->dead, v->ndead);
-			snii_storage_time_end(SNII_TIME_WRITTEN, &start);
-			SNII_TEST_POINT("vacuum_marked");
-			snii_storage_marks_load(object, entry->ndocs, marks);
-		}
-		snii_storage_dir_set_dead(v->index, entry->id,
-								  pg_popcount((const char *) marks,
-											  (int) len));
-		v->stats->tuples_removed += (double) v->ndead;
-		v->stats->num_index_tuples += (double) v->nlive;
-		v->nbytes += entry->nbytes;
-	}
-	UnlockPage(v->index, SNII_LOCK_MARKS, ExclusiveLock);
-	return exists;
+	if (!set_marks(v, true))
+		return;
+	v->stats->num_index_tuples += (double) v->nlive;
+	v->nbytes += entry->nbytes;
 }
 
-static bool
+static void
 vacuum_stretch(VacuumState *v, const SniiDirEntry *entry)
 {
 	uint64		live = 0;
 	uint64		removed = 0;
-	bool		exists;
 
 	snii_lsm_lock_page(v->index, SNII_LOCK_MARKS, ExclusiveLock);
-	exists = snii_lsm_entry_exists(v->index, entry->id);
-	if (exists)
+	if (snii_lsm_entry_exists(v->index, entry->id))
 		snii_storage_buffer_vacuum(v->index, entry, v->callback,
 								   v->callback_state, &live, &removed);
 	UnlockPage(v->index, SNII_LOCK_MARKS, ExclusiveLock);
 	v->stats->tuples_removed += (double) removed;
 	v->stats->num_index_tuples += (double) live;
-	return exists;
 }
 
 /*
@@ -183,7 +206,7 @@ visit_next(VacuumState *v)
 	SniiView   *view;
 	const SniiDirEntry *entry = NULL;
 
-	snii_lsm_lock_page(v->index, SNII_LOCK_RECYCLE, ShareLock);
+	snii_lsm_turn_begin(&v->turn, v->index, v->heap);
 	view = snii_lsm_view(v->index, true);
 	for (int i = 0; i < view->nentries && entry == NULL; i++)
 		if (!was_visited(v, view->entries[i].id))
@@ -196,7 +219,7 @@ visit_next(VacuumState *v)
 		else
 			vacuum_stretch(v, entry);
 	}
-	UnlockPage(v->index, SNII_LOCK_RECYCLE, ShareLock);
+	snii_lsm_turn_end(&v->turn);
 	SNII_TEST_POINT("vacuum_between");
 	return entry != NULL;
 }
@@ -213,10 +236,12 @@ snii_lsm_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 	VacuumState v = {0};
 	SniiTiming	timing;
 	double		removed = stats->tuples_removed;
+	instr_time	start;
 	bool		more = true;
 
 	snii_lsm_timing_begin(&timing);
 	v.index = info->index;
+	v.heap = snii_compat_vacuum_heap(info);
 	v.stats = stats;
 	v.callback = callback;
 	v.callback_state = callback_state;
@@ -234,6 +259,10 @@ snii_lsm_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 		snii_compat_vacuum_delay();
 	}
 	MemoryContextDelete(context);
+	SNII_TEST_POINT("vacuum_barrier");
+	snii_storage_time_begin(&start);
+	snii_lsm_barrier_wait(info->index);
+	snii_storage_time_end(SNII_TIME_WAITED, &start);
 	snii_lsm_timing_end(&timing, info->index, &vacuum_names, v.nvisited,
 						(uint64) (stats->tuples_removed - removed), v.nbytes);
 	pfree(v.visited);
@@ -292,7 +321,8 @@ leave_to_worker(Relation index)
 }
 
 /*
- * Flush if that pays, merge, recycle: at the pace of VACUUM.
+ * Flush if that pays, merge, write side lists of what is left, recycle: at the
+ * pace of VACUUM.
  */
 static void
 maintain(Relation index, Relation heap, bool flush)
@@ -302,6 +332,7 @@ maintain(Relation index, Relation heap, bool flush)
 	snii_lsm_merge(index, OWN_MERGE_BYTES, false);
 	if (!leave_to_worker(index))
 		snii_lsm_merge(index, PG_UINT64_MAX, false);
+	snii_lsm_side_update(index, heap);
 	snii_lsm_recycle(index, heap);
 	snii_storage_compact_free(index);
 }

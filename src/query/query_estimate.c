@@ -4,7 +4,8 @@
  *	  How much a query finds, and what that costs, by the dictionary.
  *
  * Terms are looked up in the segments, the largest first: their document
- * frequencies are exact.  What combines them is a guess:
+ * frequencies are exact, without the documents that VACUUM has marked as far
+ * as the side list knows them (inv_dead.c).  What combines them is a guess:
  *
  *	AND			terms are independent of each other
  *	OR			likewise
@@ -35,7 +36,7 @@
 
 #include <math.h>
 
-#include "inverted/inv_dict.h"
+#include "inverted/inv_dead.h"
 #include "inverted/inv_record.h"
 #include "lsm/lsm_buffer.h"
 #include "lsm/lsm_view.h"
@@ -58,8 +59,9 @@
 typedef struct Source
 {
 	SniiInvSegment *segment;
+	SniiInvDead *dead;
 	int			column;
-	double		documents;		/* not NULL */
+	double		documents;		/* alive and not NULL */
 	double		tokens;
 	int		   *lookups;		/* left */
 } Source;
@@ -75,8 +77,9 @@ typedef struct PartCost
 
 typedef struct TermCost
 {
-	double		df;
+	double		df;				/* alive */
 	double		ttf;
+	double		postings;		/* dead ones included */
 	double		pages;			/* dictionary and documents */
 	double		position_pages;
 } TermCost;
@@ -90,20 +93,24 @@ static PartCost estimate_node(Source *s, const SniiQueryNode *node);
 static TermCost
 estimate_term(Source *s, const SniiQueryTerm *term)
 {
-	TermCost	cost = {0, 0, 1, 0};
+	TermCost	cost = {0, 0, 0, 1, 0};
 	SniiInvTerm found;
+	SniiInvAlive alive;
 
 	if (*s->lookups <= 0)
 	{
 		cost.df = cost.ttf = s->documents * UNKNOWN_SHARE;
+		cost.postings = cost.df;
 		return cost;
 	}
 	(*s->lookups)--;
 	if (!snii_inv_lookup(s->segment, s->column, term->kind, term->bytes,
 						 term->len, &found))
 		return cost;
-	cost.df = (double) found.df;
-	cost.ttf = (double) found.ttf;
+	alive = snii_inv_dead_term(s->dead, &found);
+	cost.df = alive.ndocs;
+	cost.ttf = alive.ntokens;
+	cost.postings = (double) found.df;
 	if (found.form == SNII_INV_SLIM || found.form == SNII_INV_WINDOWED)
 	{
 		cost.pages += ceil((double) found.docs_len / SNII_PAGE_PAYLOAD);
@@ -253,7 +260,7 @@ estimate_node(Source *s, const SniiQueryNode *node)
 		case SNII_QUERY_TERM:
 			term = estimate_term(s, &node->terms[0]);
 			cost.rows = Min(term.df, s->documents);
-			cost.postings = term.df;
+			cost.postings = term.postings;
 			cost.pages = term.pages;
 			break;
 		case SNII_QUERY_PHRASE:
@@ -288,17 +295,19 @@ estimate_segment(Relation index, const SniiDirEntry *entry, int column,
 	SniiInvSegment *segment = snii_inv_open(object, entry->ndocs);
 	const SniiInvHead *head = snii_inv_head(segment);
 	double		all = (double) entry->ndocs;
-	double		live = 1 - Min((double) entry->ndead, all) / all;
 	Source		s = {.segment = segment,.column = column,.lookups = lookups};
+	SniiInvAlive alive;
 	PartCost	cost;
 
-	s.documents = (double) head->columns[column].ndocs;
-	s.tokens = (double) head->columns[column].sum_length;
+	s.dead = snii_inv_dead_open(segment, entry);
+	alive = snii_inv_dead_column(s.dead, column);
+	s.documents = alive.ndocs;
+	s.tokens = alive.ntokens;
 	cost = estimate_node(&s, tree);
 	if (cost.negated)
 	{
 		/* the complement is formed in all documents, with the NULL bitmap */
-		cost.postings += s.documents;
+		cost.postings += (double) head->columns[column].ndocs;
 		if (head->columns[column].nulls != SNII_INV_ABSENT)
 			cost.pages += all / 8 / SNII_PAGE_PAYLOAD;
 	}
@@ -309,10 +318,11 @@ estimate_segment(Relation index, const SniiDirEntry *entry, int column,
 	if (entry->ndead > 0)
 		cost.pages += Min(cost.rows, all / 8 / SNII_PAGE_PAYLOAD + 1);
 
-	e->documents += s.documents * live;
-	e->rows += cost.rows * live;
+	e->documents += s.documents;
+	e->rows += cost.rows;
 	e->postings += cost.postings;
 	e->pages += cost.pages;
+	snii_inv_dead_close(s.dead);
 	snii_inv_close(segment);
 }
 

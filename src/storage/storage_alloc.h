@@ -30,6 +30,8 @@
 #define SNII_SLOT_WORKER		3	/* workers of a build: this and up */
 /* Merges by the holder of SLOT_MERGE; nobody builds any more then. */
 #define SNII_SLOT_NESTED		SNII_SLOT_WORKER
+/* Side lists that VACUUM writes, likewise. */
+#define SNII_SLOT_SIDE			(SNII_SLOT_WORKER + 1)
 
 #define SNII_LOCK_SLOT(i)		(MaxBlockNumber - 64 + (BlockNumber) (i))
 #define SNII_LOCK_MARKS			(MaxBlockNumber - 1)

@@ -133,6 +133,50 @@ snii_storage_epoch_floor(Relation index)
 	return floor;
 }
 
+Buffer
+snii_storage_gate_pin(Relation index)
+{
+	Buffer		dir_buf = dir_lock(index, BUFFER_LOCK_SHARE);
+	uint32		gate = dir_of(BufferGetPage(dir_buf))->gate;
+	Buffer		result = snii_storage_read_page(index, SNII_GATE_BLOCK(gate),
+												BUFFER_LOCK_UNLOCK,
+												SNII_PAGE_BARRIER, 0);
+
+	UnlockReleaseBuffer(dir_buf);
+	return result;
+}
+
+/* Wait until nobody else has a gate page pinned. */
+static void
+gate_wait(Relation index, uint32 gate)
+{
+	Buffer		buf = snii_storage_read_page(index, SNII_GATE_BLOCK(gate),
+											 BUFFER_LOCK_UNLOCK,
+											 SNII_PAGE_BARRIER, 0);
+
+	LockBufferForCleanup(buf);
+	UnlockReleaseBuffer(buf);
+}
+
+void
+snii_storage_gate_switch(Relation index)
+{
+	Buffer		dir_buf = dir_lock(index, BUFFER_LOCK_SHARE);
+	uint32		old = dir_of(BufferGetPage(dir_buf))->gate;
+	GenericXLogState *state;
+
+	UnlockReleaseBuffer(dir_buf);
+
+	/* Pins that a switch left behind whose waiting was cancelled. */
+	gate_wait(index, old + 1);
+	dir_buf = dir_lock(index, BUFFER_LOCK_EXCLUSIVE);
+	state = GenericXLogStart(index);
+	dir_of(GenericXLogRegisterBuffer(state, dir_buf, 0))->gate = old + 1;
+	GenericXLogFinish(state);
+	UnlockReleaseBuffer(dir_buf);
+	gate_wait(index, old);
+}
+
 static int
 find_entry(const SniiDirPage *dir, uint64 id)
 {
@@ -142,22 +186,48 @@ find_entry(const SniiDirPage *dir, uint64 id)
 	return -1;
 }
 
+/* Park a displaced list; the park page has room. */
+static void
+park_list(const SniiDirPage *dir, Page park_page, BlockNumber head,
+		  BlockNumber tail, uint32 npages)
+{
+	SniiParkPage *park = (SniiParkPage *) PageGetContents(park_page);
+	SniiParkEntry *entry = &park->entries[park->nentries++];
+
+	entry->stamp = SNII_PARK_UNSTAMPED;
+	entry->head = head;
+	entry->tail = tail;
+	entry->npages = npages;
+	entry->epoch = dir->epoch;
+	snii_storage_page_set_used(park_page, offsetof(SniiParkPage, entries) +
+							   park->nentries * sizeof(SniiParkEntry));
+}
+
+/* Park the side list of an entry, if it has one. */
+static void
+park_side(const SniiDirPage *dir, Page park_page, const SniiDirEntry *entry)
+{
+	if (BlockNumberIsValid(entry->side_head))
+		park_list(dir, park_page, entry->side_head, entry->side_tail,
+				  entry->side_pages);
+}
+
 /*
  * Replace the entries in an image of the directory; their lists go to the
- * image of the park page, which has room.
+ * image of the park page, which has room.  A lane whose stretch leaves has no
+ * open stretch any more.
  */
 static void
 swap_entries(Relation index, Page dir_page, Page park_page,
-			 const SniiSwap *swap)
+			 SniiMetaPage *meta, const SniiSwap *swap)
 {
 	SniiDirPage *dir = dir_of(dir_page);
-	SniiParkPage *park = (SniiParkPage *) PageGetContents(park_page);
 	int			at = (int) dir->nentries;
 
 	for (int i = 0; i < swap->nremove; i++)
 	{
 		int			pos = find_entry(dir, swap->remove[i]);
-		SniiParkEntry *entry = &park->entries[park->nentries];
+		SniiDirEntry *gone = &dir->entries[Max(pos, 0)];
 
 		if (pos < 0)
 			ereport(ERROR,
@@ -165,13 +235,13 @@ swap_entries(Relation index, Page dir_page, Page park_page,
 					 errmsg("segment %llu of index \"%s\" is gone",
 							(unsigned long long) swap->remove[i],
 							RelationGetRelationName(index))));
-		entry->stamp = SNII_PARK_UNSTAMPED;
-		entry->head = dir->entries[pos].list_head;
-		entry->tail = dir->entries[pos].list_tail;
-		entry->npages = dir->entries[pos].npages;
-		entry->epoch = dir->epoch;
-		park->nentries++;
-		memmove(&dir->entries[pos], &dir->entries[pos + 1],
+		park_list(dir, park_page, gone->list_head, gone->list_tail,
+				  gone->npages);
+		park_side(dir, park_page, gone);
+		for (int lane = 0; lane < SNII_LANES; lane++)
+			if (meta->lanes[lane] == gone->list_head)
+				meta->lanes[lane] = InvalidBlockNumber;
+		memmove(gone, gone + 1,
 				(dir->nentries - pos - 1) * sizeof(SniiDirEntry));
 		dir->nentries--;
 		at = (i == 0) ? pos : Min(at, pos);
@@ -192,72 +262,110 @@ swap_entries(Relation index, Page dir_page, Page park_page,
 	}
 	dir->generation++;
 	dir_set(dir_page, dir->nentries);
-	snii_storage_page_set_used(park_page, offsetof(SniiParkPage, entries) +
-							   park->nentries * sizeof(SniiParkEntry));
+}
+
+/* The pages that a swap changes, locked in this order. */
+typedef struct SwapPages
+{
+	Buffer		dir;
+	Buffer		meta;
+	Buffer		park;
+} SwapPages;
+
+/* Lock them, with room for "nparked" lists on the park page. */
+static void
+swap_lock(Relation index, SwapPages *pages, int nparked)
+{
+	for (;;)
+	{
+		/* From here on nobody but us adds to the first park page. */
+		pages->dir = dir_lock(index, BUFFER_LOCK_EXCLUSIVE);
+		pages->meta = snii_storage_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
+		pages->park = snii_storage_read_page(index, SNII_PARK_BLOCK,
+											 BUFFER_LOCK_EXCLUSIVE,
+											 SNII_PAGE_PARK, 0);
+		if (((SniiParkPage *)
+			 PageGetContents(BufferGetPage(pages->park)))->nentries +
+			nparked <= SNII_PARK_CAPACITY)
+			break;
+		UnlockReleaseBuffer(pages->park);
+		UnlockReleaseBuffer(pages->meta);
+		UnlockReleaseBuffer(pages->dir);
+		snii_storage_park_make_room(index);
+	}
+}
+
+static void
+swap_unlock(const SwapPages *pages)
+{
+	UnlockReleaseBuffer(pages->park);
+	UnlockReleaseBuffer(pages->meta);
+	UnlockReleaseBuffer(pages->dir);
+}
+
+static void
+empty_slot(SniiSlot *slot)
+{
+	slot->head = InvalidBlockNumber;
+	slot->tail = InvalidBlockNumber;
+	slot->npages = 0;
 }
 
 uint64
 snii_storage_swap(Relation index, const SniiSwap *swap)
 {
-	Buffer		dir_buf;
-	Buffer		meta_buf;
-	Buffer		park_buf;
+	SwapPages	pages;
 	GenericXLogState *state;
 	SniiMetaPage *meta;
 	Page		dir_page;
 	Page		park_page;
 	uint64		generation;
 
-	/* From here on nobody but us adds to the first park page: see there. */
-	park_buf = InvalidBuffer;
-	for (;;)
-	{
-		dir_buf = dir_lock(index, BUFFER_LOCK_EXCLUSIVE);
-		meta_buf = snii_storage_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
-		park_buf = snii_storage_read_page(index, SNII_PARK_BLOCK,
-										  BUFFER_LOCK_EXCLUSIVE,
-										  SNII_PAGE_PARK, 0);
-		if (((SniiParkPage *) PageGetContents(BufferGetPage(park_buf)))->nentries +
-			swap->nremove <= SNII_PARK_CAPACITY)
-			break;
-		UnlockReleaseBuffer(park_buf);
-		UnlockReleaseBuffer(meta_buf);
-		UnlockReleaseBuffer(dir_buf);
-		snii_storage_park_make_room(index);
-	}
-
+	swap_lock(index, &pages, 2 * swap->nremove);
 	state = GenericXLogStart(index);
-	dir_page = GenericXLogRegisterBuffer(state, dir_buf, 0);
-	meta = snii_storage_meta(GenericXLogRegisterBuffer(state, meta_buf, 0));
-	park_page = GenericXLogRegisterBuffer(state, park_buf, 0);
+	dir_page = GenericXLogRegisterBuffer(state, pages.dir, 0);
+	meta = snii_storage_meta(GenericXLogRegisterBuffer(state, pages.meta, 0));
+	park_page = GenericXLogRegisterBuffer(state, pages.park, 0);
 
-	swap_entries(index, dir_page, park_page, swap);
+	swap_entries(index, dir_page, park_page, meta, swap);
 	generation = dir_of(dir_page)->generation;
 	if (swap->slot >= 0)
-	{
-		meta->slots[swap->slot].head = InvalidBlockNumber;
-		meta->slots[swap->slot].tail = InvalidBlockNumber;
-		meta->slots[swap->slot].npages = 0;
-	}
+		empty_slot(&meta->slots[swap->slot]);
 	for (int i = 0; i < SNII_COUNTERS && swap->counts != NULL; i++)
 		meta->counters[i] += swap->counts[i];
 	snii_storage_counters_publish(index, meta);
-	/* A lane whose stretch leaves has no open stretch any more. */
-	for (int i = 0; i < SNII_LANES; i++)
-	{
-		SniiParkPage *park = (SniiParkPage *) PageGetContents(park_page);
-
-		for (int j = 1; j <= swap->nremove; j++)
-			if (BlockNumberIsValid(meta->lanes[i]) &&
-				park->entries[park->nentries - j].head == meta->lanes[i])
-				meta->lanes[i] = InvalidBlockNumber;
-	}
 	GenericXLogFinish(state);
-
-	UnlockReleaseBuffer(park_buf);
-	UnlockReleaseBuffer(meta_buf);
-	UnlockReleaseBuffer(dir_buf);
+	swap_unlock(&pages);
 	return generation;
+}
+
+bool
+snii_storage_swap_side(Relation index, int slot, uint64 id)
+{
+	SwapPages	pages;
+	int			pos;
+
+	swap_lock(index, &pages, 1);
+	pos = find_entry(dir_of(BufferGetPage(pages.dir)), id);
+	if (pos >= 0)
+	{
+		GenericXLogState *state = GenericXLogStart(index);
+		Page		dir_page = GenericXLogRegisterBuffer(state, pages.dir, 0);
+		Page		meta_page = GenericXLogRegisterBuffer(state, pages.meta, 0);
+		Page		park_page = GenericXLogRegisterBuffer(state, pages.park, 0);
+		SniiSlot   *s = &snii_storage_meta(meta_page)->slots[slot];
+		SniiDirEntry *entry = &dir_of(dir_page)->entries[pos];
+
+		park_side(dir_of(dir_page), park_page, entry);
+		entry->side_head = s->head;
+		entry->side_tail = s->tail;
+		entry->side_pages = s->npages;
+		empty_slot(s);
+		dir_of(dir_page)->generation++;
+		GenericXLogFinish(state);
+	}
+	swap_unlock(&pages);
+	return pos >= 0;
 }
 
 void

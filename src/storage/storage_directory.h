@@ -34,6 +34,19 @@ extern void snii_storage_dir_read(Relation index, SniiDirCopy *copy,
 extern uint32 snii_storage_epoch_floor(Relation index);
 
 /*
+ * Pin the gate page that scans pin now, under the directory's lock.
+ */
+extern Buffer snii_storage_gate_pin(Relation index);
+
+/*
+ * Wait until nobody has the gate page pinned that scans do not pin now; then
+ * make it the one that they pin, and wait for the other one.  When this
+ * returns, whoever pinned a gate page before the call has let go of it.  One
+ * caller at a time; interruptible; nothing may be locked.
+ */
+extern void snii_storage_gate_switch(Relation index);
+
+/*
  * Swap: in one WAL record the entries "remove" leave the directory and their
  * lists are parked, and "add" (or NULL) takes the place of the first of them,
  * or the end.  The list of slot (if not -1) becomes the added entry's list.
@@ -51,6 +64,13 @@ typedef struct SniiSwap
 } SniiSwap;
 
 extern uint64 snii_storage_swap(Relation index, const SniiSwap *swap);
+
+/*
+ * In one WAL record the list of slot becomes the side list of a segment, and
+ * the one it had, if any, is parked.  False, without a change, if the segment is
+ * not there any more.
+ */
+extern bool snii_storage_swap_side(Relation index, int slot, uint64 id);
 
 /* Set the number of dead documents of an entry, if it is still there. */
 extern void snii_storage_dir_set_dead(Relation index, uint64 id, uint64 ndead);

@@ -36,7 +36,8 @@
 #define SNII_DIR_BLOCK			1
 #define SNII_PARK_BLOCK			2
 #define SNII_BARRIER_BLOCK(epoch)	(3 + ((epoch) & 1))
-#define SNII_FIRST_FREE_BLOCK	5
+#define SNII_GATE_BLOCK(gate)	(5 + ((gate) & 1))
+#define SNII_FIRST_FREE_BLOCK	7
 
 /* ----------------
  *		Pages
@@ -52,7 +53,7 @@ typedef enum SniiPageKind
 	SNII_PAGE_LIST = 4,			/* list of extents */
 	SNII_PAGE_DATA = 5,			/* page of a stream of a segment */
 	SNII_PAGE_BUFFER = 6,		/* write buffer records */
-	SNII_PAGE_SIDE = 7,			/* reserved: term -> dead documents */
+	SNII_PAGE_SIDE = 7,			/* page of the side list of a segment */
 	SNII_PAGE_BARRIER = 8		/* pinned by scans; empty */
 } SniiPageKind;
 
@@ -229,8 +230,11 @@ typedef struct SniiDirEntry
 	uint64		ndocs;			/* segments */
 	uint64		ndead;			/* documents marked dead; by the last VACUUM */
 	uint64		nbytes;			/* bytes of all streams */
-	BlockNumber side_head;		/* reserved: dead-documents side list */
-	uint32		side_pages;
+	BlockNumber side_head;		/* segments: list of the side list's pages, or
+								 * InvalidBlockNumber */
+	BlockNumber side_tail;
+	uint32		side_pages;		/* with list pages */
+	uint32		reserved;		/* 0 */
 } SniiDirEntry;
 
 #define SNII_ENTRY_SEALED		0x01	/* stretches: no more appends */
@@ -240,6 +244,8 @@ typedef struct SniiDirPage
 	uint64		generation;		/* grows with every swap */
 	uint32		nentries;
 	uint32		epoch;			/* which barrier page scans pin now */
+	uint32		gate;			/* which gate page scans pin now */
+	uint32		reserved;		/* 0 */
 	SniiDirEntry entries[FLEXIBLE_ARRAY_MEMBER];
 } SniiDirPage;
 
@@ -251,8 +257,8 @@ typedef struct SniiDirPage
 	 sizeof(SniiDirEntry))
 #endif
 
-StaticAssertDecl(sizeof(SniiDirEntry) == 56, "snii directory entry size");
-StaticAssertDecl(offsetof(SniiDirPage, entries) == 16, "snii directory page");
+StaticAssertDecl(sizeof(SniiDirEntry) == 64, "snii directory entry size");
+StaticAssertDecl(offsetof(SniiDirPage, entries) == 24, "snii directory page");
 
 /* ----------------
  *		Parked lists
@@ -280,7 +286,7 @@ typedef struct SniiParkPage
 } SniiParkPage;
 
 #ifdef SNII_SMALL_PAGES
-#define SNII_PARK_CAPACITY		36
+#define SNII_PARK_CAPACITY		72
 #else
 #define SNII_PARK_CAPACITY \
 	((SNII_PAGE_PAYLOAD - offsetof(SniiParkPage, entries)) / \
@@ -288,7 +294,7 @@ typedef struct SniiParkPage
 #endif
 
 StaticAssertDecl(sizeof(SniiParkEntry) == 24, "snii park entry size");
-StaticAssertDecl(SNII_PARK_CAPACITY >= SNII_DIR_CAPACITY,
+StaticAssertDecl(SNII_PARK_CAPACITY >= 2 * SNII_DIR_CAPACITY,
 				 "one park page takes whatever a swap displaces");
 
 /* ----------------
@@ -376,5 +382,29 @@ StaticAssertDecl(offsetof(SniiBufferPage, data) == 8, "snii buffer page");
 #define SNII_STREAM_MARKS		1	/* delete bitmap, bit per document */
 #define SNII_STREAM_KIND		2	/* first number that kinds may use */
 #define SNII_STREAMS			16
+
+/* ----------------
+ *		Side list of a segment
+ * ----------------
+ *
+ * What VACUUM wrote, for statistics, of the documents that were dead then.
+ * Its streams are those of an object whose pages are of SNII_PAGE_SIDE and
+ * belong to the segment.  HEAD begins with this; what follows, and the
+ * other streams, are the kind's.
+ */
+#define SNII_SIDE_HEAD			0
+#define SNII_SIDE_KIND			1	/* first number that kinds may use */
+
+typedef struct SniiSideHead
+{
+	uint32		magic;			/* SNII_SIDE_MAGIC */
+	uint32		version;		/* SNII_SIDE_VERSION */
+	uint64		ndead;			/* documents that were marked dead */
+} SniiSideHead;
+
+#define SNII_SIDE_MAGIC			0x45444953	/* "SIDE" */
+#define SNII_SIDE_VERSION		1
+
+StaticAssertDecl(sizeof(SniiSideHead) == 16, "snii side list head");
 
 #endif							/* SNII_STORAGE_FORMAT_H */

@@ -56,6 +56,7 @@ struct SniiObjectWriter
 	Relation	index;
 	int			slot;
 	uint64		id;
+	SniiPageKind kind;			/* of its pages */
 	MemoryContext context;
 	StreamWriter streams[SNII_STREAMS];
 };
@@ -68,6 +69,20 @@ snii_storage_writer_begin(Relation index, int slot)
 	w->index = index;
 	w->slot = slot;
 	w->id = snii_storage_next_id(index);
+	w->kind = SNII_PAGE_DATA;
+	w->context = CurrentMemoryContext;
+	return w;
+}
+
+SniiObjectWriter *
+snii_storage_writer_begin_side(Relation index, int slot, uint64 segment)
+{
+	SniiObjectWriter *w = palloc0(sizeof(SniiObjectWriter));
+
+	w->index = index;
+	w->slot = slot;
+	w->id = segment;
+	w->kind = SNII_PAGE_SIDE;
 	w->context = CurrentMemoryContext;
 	return w;
 }
@@ -187,7 +202,7 @@ next_page(SniiObjectWriter *w, int stream)
 		s->pages = pages;
 		s->capacity = capacity;
 	}
-	snii_storage_page_init((Page) s->pages[s->npending].data, SNII_PAGE_DATA,
+	snii_storage_page_init((Page) s->pages[s->npending].data, w->kind,
 						   w->id, stream);
 	s->npending++;
 	s->fill = 0;
@@ -304,6 +319,7 @@ struct SniiObject
 {
 	Relation	index;
 	uint64		id;
+	SniiPageKind kind;			/* of its pages */
 	StreamMap	streams[SNII_STREAMS];
 };
 
@@ -340,8 +356,9 @@ add_to_map(Relation index, BlockNumber blk, StreamMap *map,
 	map->npages += len;
 }
 
-SniiObject *
-snii_storage_object_open(Relation index, uint64 id, BlockNumber list_head)
+static SniiObject *
+open_object(Relation index, uint64 id, BlockNumber list_head,
+			SniiPageKind kind)
 {
 	SniiObject *object = palloc0(sizeof(SniiObject));
 	BlockNumber nblocks = RelationGetNumberOfBlocks(index);
@@ -350,6 +367,7 @@ snii_storage_object_open(Relation index, uint64 id, BlockNumber list_head)
 
 	object->index = index;
 	object->id = id;
+	object->kind = kind;
 	for (BlockNumber blk = list_head; BlockNumberIsValid(blk);)
 	{
 		Buffer		buf = snii_storage_read_page(index, blk, BUFFER_LOCK_SHARE,
@@ -376,6 +394,18 @@ snii_storage_object_open(Relation index, uint64 id, BlockNumber list_head)
 	}
 	pfree(copy);
 	return object;
+}
+
+SniiObject *
+snii_storage_object_open(Relation index, uint64 id, BlockNumber list_head)
+{
+	return open_object(index, id, list_head, SNII_PAGE_DATA);
+}
+
+SniiObject *
+snii_storage_side_open(Relation index, uint64 segment, BlockNumber list_head)
+{
+	return open_object(index, segment, list_head, SNII_PAGE_SIDE);
 }
 
 void
@@ -432,11 +462,13 @@ static void
 check_data_page(const SniiObject *object, Page page, BlockNumber blk,
 				int stream)
 {
-	if (!snii_storage_page_is(page, SNII_PAGE_DATA, object->id) ||
+	if (!snii_storage_page_is(page, object->kind, object->id) ||
 		snii_storage_opaque(page)->stream != stream)
 		snii_storage_corrupted(object->index, blk,
-							   "not a page of stream %d of segment %llu",
-							   stream, (unsigned long long) object->id);
+							   "not a page of stream %d of%s segment %llu",
+							   stream,
+							   object->kind == SNII_PAGE_SIDE ?
+							   " the side list of" : "", (unsigned long long) object->id);
 }
 
 Buffer

@@ -52,6 +52,13 @@ extern void snii_storage_poll(void);
  */
 extern SniiObjectWriter *snii_storage_writer_begin(Relation index, int slot);
 
+/*
+ * The same for the side list of a segment, whose id it has.
+ */
+extern SniiObjectWriter *snii_storage_writer_begin_side(Relation index,
+														int slot,
+														uint64 segment);
+
 /* Id of the object being written. */
 extern uint64 snii_storage_writer_id(const SniiObjectWriter *w);
 
@@ -94,6 +101,10 @@ extern SniiObject *snii_storage_object_open(Relation index, uint64 id,
  * opened anew.
  */
 extern void snii_storage_object_bind(SniiObject *object, Relation index);
+
+/* The same for the side list of a segment. */
+extern SniiObject *snii_storage_side_open(Relation index, uint64 segment,
+										  BlockNumber list_head);
 
 extern Relation snii_storage_object_relation(const SniiObject *object);
 extern uint64 snii_storage_object_id(const SniiObject *object);

@@ -583,6 +583,9 @@ own_directory(OwnMap *map)
 				 segment || (entry->flags & SNII_ENTRY_SEALED) ?
 				 (int64) entry->npages : -1,
 				 segment ? "a segment" : "a stretch");
+		if (BlockNumberIsValid(entry->side_head))
+			own_list(map, entry->side_head, entry->side_tail,
+					 (int64) entry->side_pages, "a side list");
 	}
 	pfree(dir);
 }
@@ -595,12 +598,11 @@ snii_storage_check_ownership(Relation index, bool strict)
 	own_resize(&map);
 	own(&map, SNII_META_BLOCK, 1, "the meta page");
 	own(&map, SNII_DIR_BLOCK, 1, "the directory");
-	for (uint32 epoch = 0; epoch < 2; epoch++)
+	for (BlockNumber blk = SNII_BARRIER_BLOCK(0); blk < SNII_FIRST_FREE_BLOCK;
+		 blk++)
 	{
-		own(&map, SNII_BARRIER_BLOCK(epoch), 1, "the barrier");
-		ReleaseBuffer(snii_storage_read_page(index,
-											 SNII_BARRIER_BLOCK(epoch),
-											 BUFFER_LOCK_UNLOCK,
+		own(&map, blk, 1, "a barrier");
+		ReleaseBuffer(snii_storage_read_page(index, blk, BUFFER_LOCK_UNLOCK,
 											 SNII_PAGE_BARRIER, 0));
 	}
 	own_directory(&map);

@@ -42,7 +42,7 @@ typedef struct TidCheck
 	uint64		next;
 } TidCheck;
 
-static void
+static bool
 check_tids(void *arg, uint64 first, const ItemPointerData *tids, int n)
 {
 	TidCheck   *check = arg;
@@ -52,6 +52,7 @@ check_tids(void *arg, uint64 first, const ItemPointerData *tids, int n)
 		CHECK(ItemPointerEquals((ItemPointer) &tids[i],
 								&check->corpus->tids[first + i]), "TID");
 	check->next += n;
+	return true;
 }
 
 /* Everything that must hold of a sound segment. */

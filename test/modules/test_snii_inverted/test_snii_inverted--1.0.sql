@@ -49,3 +49,14 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 CREATE FUNCTION test_inv_pump(rel regclass, bytes bytea, piece int)
 RETURNS text
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+
+-- What is alive of a term and of a column of a snii index.
+CREATE FUNCTION test_inv_live(index regclass, attno int, term text,
+	OUT df float8, OUT ttf float8, OUT documents float8, OUT tokens float8)
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+
+-- Documents of each segment, dead ones, those that its side list is of (-1:
+-- there is none), pages of the list.
+CREATE FUNCTION test_inv_lists(index regclass, OUT documents bigint,
+	OUT dead bigint, OUT listed bigint, OUT pages bigint)
+RETURNS SETOF record AS 'MODULE_PATHNAME' LANGUAGE C STRICT;

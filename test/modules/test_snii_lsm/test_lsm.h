@@ -25,6 +25,8 @@ extern const SniiKind test_lsm_kind;
 extern char *test_lsm_hold;
 extern char *test_lsm_fail;
 extern char *test_lsm_crash;
+extern int	test_lsm_hold_key;
+extern bool test_lsm_barrier;
 
 /* Add a document to a segment being written. */
 extern void test_lsm_add(SniiObjectWriter *w, const SniiRecord *record);

@@ -19,6 +19,7 @@
 #include "access/tableam.h"
 #include "catalog/index.h"
 #include "commands/vacuum.h"
+#include "lsm/lsm_barrier.h"
 #include "nodes/execnodes.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
@@ -212,6 +213,15 @@ _PG_init(void)
 							"Bytes of sealed stretches that make an inserter flush.",
 							NULL, &snii_lsm_buffer_limit_kb, 512, 1, 1000000,
 							PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
+	snii_lsm_barrier_init();
+	DefineCustomIntVariable("test_snii_lsm.hold_key",
+							"Key of the advisory lock that is waited for.",
+							NULL, &test_lsm_hold_key, 7207, 1, INT_MAX,
+							PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("test_snii_lsm.barrier",
+							 "Scans use a barrier, whatever their snapshot.",
+							 NULL, &test_lsm_barrier, false, PGC_USERSET, 0,
+							 NULL, NULL, NULL);
 	DefineCustomStringVariable("test_snii_lsm.hold",
 							   "Test point at which this session waits for advisory lock 7207.",
 							   NULL, &test_lsm_hold, "", PGC_USERSET, 0,

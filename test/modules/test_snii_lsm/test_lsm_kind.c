@@ -23,7 +23,7 @@ char	   *test_lsm_fail = NULL;
 char	   *test_lsm_crash = NULL;
 
 /* Key of the advisory lock at which a session that holds at a point waits. */
-#define HOLD_KEY	7207
+int			test_lsm_hold_key = 7207;
 
 static bool
 named(const char *setting, const char *name)
@@ -46,8 +46,10 @@ snii_test_point(const char *name)
 				 errmsg("failure wanted at %s", name)));
 	if (named(test_lsm_hold, name))
 	{
-		DirectFunctionCall1(pg_advisory_lock_int8, Int64GetDatum(HOLD_KEY));
-		DirectFunctionCall1(pg_advisory_unlock_int8, Int64GetDatum(HOLD_KEY));
+		Datum		key = Int64GetDatum(test_lsm_hold_key);
+
+		DirectFunctionCall1(pg_advisory_lock_int8, key);
+		DirectFunctionCall1(pg_advisory_unlock_int8, key);
 	}
 }
 
@@ -167,9 +169,11 @@ test_tids(Relation index, SniiObject *object, uint64 ndocs, SniiTidSink sink,
 	for (uint64 i = 0; i < ndocs; i += n)
 	{
 		n = Min(ndocs - i, 100);
-		sink(arg, i, (const ItemPointerData *)
-			 snii_storage_reader_get(&r, i * sizeof(ItemPointerData),
-									 n * sizeof(ItemPointerData)), (int) n);
+		if (!sink(arg, i, (const ItemPointerData *)
+				  snii_storage_reader_get(&r, i * sizeof(ItemPointerData),
+										  n * sizeof(ItemPointerData)),
+				  (int) n))
+			break;
 	}
 	snii_storage_reader_close(&r);
 	snii_test_point("tids_end");
@@ -196,6 +200,85 @@ test_check_segment(Relation index, SniiObject *object, uint64 ndocs,
 	test_lsm_close(&s);
 }
 
+/* Bytes of the dead documents' records; false if go_on() said so. */
+static bool
+count_dead(SniiObject *object, uint64 ndocs, const uint8 *marks,
+		   SniiGoOn go_on, void *arg, uint64 *nbytes)
+{
+	TestSegment s;
+	SniiRecord	record;
+	bool		more = true;
+
+	*nbytes = 0;
+	test_lsm_open(&s, object, ndocs);
+	for (uint64 i = 0; more && test_lsm_next(&s, &record); i++)
+	{
+		if (marks[i / 8] & (1 << (i % 8)))
+			*nbytes += record.len;
+		more = i % 100 != 99 || go_on(arg);
+	}
+	test_lsm_close(&s);
+	return more;
+}
+
+/*
+ * Behind the head there are the bytes of the dead documents' records, and in
+ * a stream of its own the same number again and again, a page for each
+ * thousand documents.
+ */
+static bool
+test_side(Relation index, SniiObject *object, uint64 ndocs,
+		  const uint8 *marks, SniiObjectWriter *w, SniiGoOn go_on, void *arg)
+{
+	uint64		nbytes;
+
+	snii_test_point("side_start");
+	if (!count_dead(object, ndocs, marks, go_on, arg, &nbytes))
+		return false;
+	snii_storage_append(w, SNII_SIDE_HEAD, &nbytes, sizeof(nbytes));
+	for (uint64 i = 0; i < ndocs; i += 1000)
+	{
+		snii_storage_append(w, SNII_SIDE_KIND, &nbytes, sizeof(nbytes));
+		snii_storage_pad_to_page(w, SNII_SIDE_KIND);
+	}
+	return true;
+}
+
+static bool
+always(void *arg)
+{
+	CHECK_FOR_INTERRUPTS();
+	return true;
+}
+
+static void
+test_check_side(Relation index, SniiObject *object, uint64 ndocs,
+				const uint8 *marks, SniiObject *side, bool complete)
+{
+	uint64		listed;
+	uint64		nbytes;
+
+	snii_storage_read(side, SNII_SIDE_HEAD, sizeof(SniiSideHead), &listed,
+					  sizeof(listed));
+	(void) count_dead(object, ndocs, marks, always, NULL, &nbytes);
+	if (listed > nbytes || (complete && listed != nbytes))
+		snii_storage_corrupted(index, InvalidBlockNumber,
+							   "side list has %llu bytes, not %llu",
+							   (unsigned long long) listed,
+							   (unsigned long long) nbytes);
+	for (uint32 i = 0; i < (ndocs + 999) / 1000; i++)
+	{
+		uint64		again;
+
+		snii_storage_read(side, SNII_SIDE_KIND,
+						  (uint64) i * SNII_PAGE_PAYLOAD, &again,
+						  sizeof(again));
+		if (again != listed)
+			snii_storage_corrupted(index, InvalidBlockNumber,
+								   "side list has another page's bytes");
+	}
+}
+
 const SniiKind test_lsm_kind = {
 	.id = SNII_KIND_TEST,
 	.name = "test",
@@ -203,5 +286,7 @@ const SniiKind test_lsm_kind = {
 	.merge = test_merge,
 	.tids = test_tids,
 	.check_segment = test_check_segment,
-	.check_record = test_check_record
+	.check_record = test_check_record,
+	.side = test_side,
+	.check_side = test_check_side
 };

@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "lsm/lsm_barrier.h"
 #include "lsm/lsm_buffer.h"
 #include "lsm/lsm_view.h"
 #include "test_lsm.h"
@@ -19,10 +20,14 @@
 #include "pgstat.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+bool		test_lsm_barrier = false;
 
 typedef struct TestScan
 {
 	MemoryContext context;
+	SniiBarrier *barrier;		/* NULL: none */
 	SniiView   *view;			/* NULL: not begun */
 	int			entry;			/* the one being read */
 	bool		open;			/* of it */
@@ -61,6 +66,24 @@ open_entry(Relation index, TestScan *s)
 	else
 		s->buffer = snii_lsm_buffer_scan(index, entry);
 	s->open = true;
+}
+
+/*
+ * Hold the barrier.  If it was let go of since the last call, documents may
+ * have died meanwhile whose TIDs are not to be used: read the marks again.
+ * (Tests of this have no write buffer.)
+ */
+static void
+hold_barrier(Relation index, TestScan *s)
+{
+	const SniiDirEntry *entry;
+
+	if (s->barrier == NULL || !snii_lsm_barrier_enter(s->barrier) ||
+		!s->open || s->marks == NULL)
+		return;
+	entry = &s->view->entries[s->entry];
+	snii_storage_marks_load(snii_lsm_open_segment(index, entry),
+							entry->ndocs, s->marks);
 }
 
 /* Next live record of the view. */
@@ -116,6 +139,10 @@ next_match(IndexScanDesc scan, ItemPointer tid)
 	SniiRecord	record;
 	bool		found = false;
 
+	if (s->view == NULL &&
+		(test_lsm_barrier || !IsMVCCSnapshot(scan->xs_snapshot)))
+		s->barrier = snii_lsm_barrier_create(scan->indexRelation, false);
+	hold_barrier(scan->indexRelation, s);
 	if (s->view == NULL)
 	{
 		pgstat_count_index_scan(scan->indexRelation);
@@ -128,6 +155,8 @@ next_match(IndexScanDesc scan, ItemPointer tid)
 	}
 	if (found)
 		*tid = record.tid;
+	else if (s->barrier != NULL)
+		snii_lsm_barrier_leave(s->barrier);
 	MemoryContextSwitchTo(old);
 	return found;
 }
@@ -151,6 +180,9 @@ test_amrescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys,
 	TestScan   *s = scan->opaque;
 
 	close_entry(s);
+	if (s->barrier != NULL)
+		snii_lsm_barrier_leave(s->barrier);
+	s->barrier = NULL;
 	if (s->view != NULL)
 		snii_lsm_view_release(s->view);
 	s->view = NULL;
@@ -186,6 +218,8 @@ test_amendscan(IndexScanDesc scan)
 	TestScan   *s = scan->opaque;
 
 	close_entry(s);
+	if (s->barrier != NULL)
+		snii_lsm_barrier_leave(s->barrier);
 	if (s->view != NULL)
 		snii_lsm_view_release(s->view);
 	MemoryContextDelete(s->context);

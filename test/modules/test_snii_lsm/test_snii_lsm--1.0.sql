@@ -45,3 +45,14 @@ CREATE FUNCTION test_lsm_resume(index regclass, step integer DEFAULT 0)
 -- Appends records of rows that do not exist, so many in each lane.
 CREATE FUNCTION test_lsm_append(index regclass, n integer) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+
+-- Reads a table (id int, v text) by an index of any kind with a snapshot that
+-- is "dirty", "self" or "any"; holds at the point "fetched" between index and
+-- heap.  Returns how many rows of each v there are.
+CREATE FUNCTION test_lsm_unsafe(index regclass, snapshot text) RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+
+-- How many side lists there are, and of how many dead documents.
+CREATE FUNCTION test_lsm_sides(index regclass, OUT lists integer,
+	OUT listed bigint, OUT pages bigint)
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;

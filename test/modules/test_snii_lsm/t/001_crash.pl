@@ -88,6 +88,12 @@ my @steps = (
 	[ 'vacuum_read', "VACUUM (INDEX_CLEANUP ON) t" ],
 	[ 'vacuum_marked', "VACUUM (INDEX_CLEANUP ON) t" ],
 	[ 'vacuum_between', "VACUUM (INDEX_CLEANUP ON) t" ],
+	[ 'vacuum_turn', "VACUUM (INDEX_CLEANUP ON) t" ],
+	[ 'vacuum_barrier', "VACUUM (INDEX_CLEANUP ON) t" ],
+	[ 'side_start', "VACUUM (INDEX_CLEANUP ON) t" ],
+	[ 'batch_written', "VACUUM (INDEX_CLEANUP ON) t" ],
+	[ 'side_written', "VACUUM (INDEX_CLEANUP ON) t" ],
+	[ 'side_published', "VACUUM (INDEX_CLEANUP ON) t" ],
 	[ 'batch_written', "REINDEX INDEX t_v" ]);
 my $lossy = 0;
 for my $step (@steps)
