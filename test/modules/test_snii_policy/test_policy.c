@@ -23,6 +23,7 @@ PG_FUNCTION_INFO_V1(policy_merge);
 PG_FUNCTION_INFO_V1(policy_debt);
 PG_FUNCTION_INFO_V1(policy_advice);
 PG_FUNCTION_INFO_V1(policy_vacuum_flush);
+PG_FUNCTION_INFO_V1(policy_side);
 
 /* Elements of an array of bigint without NULLs. */
 static Datum *
@@ -135,4 +136,16 @@ policy_vacuum_flush(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(snii_lsm_policy_vacuum_flush((uint64) PG_GETARG_INT64(0),
 												(uint64) PG_GETARG_INT64(1),
 												(uint64) PG_GETARG_INT64(2)));
+}
+
+Datum
+policy_side(PG_FUNCTION_ARGS)
+{
+	SniiPolicySegment segment;
+
+	segment.nbytes = (uint64) PG_GETARG_INT64(0);
+	segment.ndocs = (uint64) PG_GETARG_INT64(1);
+	segment.ndead = (uint64) PG_GETARG_INT64(2);
+	PG_RETURN_BOOL(snii_lsm_policy_side(&segment,
+										(uint64) PG_GETARG_INT64(3)));
 }

@@ -30,6 +30,12 @@ CREATE FUNCTION policy_vacuum_flush(docs bigint, dead bigint, bytes bigint)
 COMMENT ON FUNCTION policy_vacuum_flush(bigint, bigint, bigint) IS
 	'does VACUUM flush a buffer of that size?';
 
+CREATE FUNCTION policy_side(bytes bigint, docs bigint, dead bigint,
+	listed bigint) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+COMMENT ON FUNCTION policy_side(bigint, bigint, bigint, bigint) IS
+	'is the side list of a segment to be written?';
+
 CREATE FUNCTION policy_simulate(seed bigint, stream text, flushes integer,
 	deletes double precision, merges_per_flush integer, max_bytes bigint,
 	OUT max_segments integer, OUT avg_segments double precision,

@@ -127,3 +127,14 @@ SELECT sleep_ms, help, help_merge FROM policy_advice(0, 8388608, 90, 90, 96, tru
 SELECT a.* FROM unnest(ARRAY[0, 8000000, 8388608, 80000000]) sealed,
 	policy_advice(sealed, 8388608, 10, 10, 20, false) a;
 SELECT help FROM policy_advice(0, 8388608, 90, 90, 96, false);
+
+-- side lists: of small segments always, of large ones every 5 %, of none that
+-- is as large as it was, half dead, or all dead
+SELECT min(dead) AS first, max(dead) AS last, count(*)
+FROM generate_series(0, 1000) dead WHERE policy_side(1000000, 1000, dead, 0);
+SELECT min(dead) AS first, max(dead) AS last, count(*)
+FROM generate_series(0, 1000) dead WHERE policy_side(10000000, 1000, dead, 0);
+SELECT min(dead) AS first, max(dead) AS last, count(*)
+FROM generate_series(0, 1000) dead WHERE policy_side(10000000, 1000, dead, 50);
+SELECT min(dead) AS first, max(dead) AS last, count(*)
+FROM generate_series(0, 1000) dead WHERE policy_side(1000000, 1000, dead, 50);
