@@ -5,8 +5,7 @@
  *
  * docs/key-index.md, section 5, says why the search below finds every equal
  * key.  Rows of the table are looked up with no lock of the index held; what
- * keeps a TID from coming to another row meanwhile is the barrier of the
- * view.
+ * keeps a TID from coming to another row meanwhile is the pin barrier.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,6 +14,7 @@
 #include "am/am_key_insert.h"
 #include "key/key_record.h"
 #include "key/key_scan.h"
+#include "lsm/lsm_barrier.h"
 #include "lsm/lsm_ordered.h"
 #include "lsm/lsm_view.h"
 #include "storage/storage_meta.h"
@@ -49,6 +49,7 @@ typedef struct Insertion
 	bool	   *isnull;
 	ItemPointerData tid;
 	IndexUniqueCheck mode;
+	SniiBarrier *barrier;		/* NULL: not needed so far */
 	SniiKeyBytes key;			/* without TID */
 	SniiKeyBytes body;			/* of the record */
 
@@ -227,13 +228,32 @@ open_stretch(const SniiView *view)
 }
 
 /*
+ * Take a view whose TIDs are those of the same rows until end_search().
+ */
+static SniiView *
+begin_search(Insertion *ins)
+{
+	if (ins->barrier == NULL)
+		ins->barrier = snii_lsm_barrier_create(ins->index, true);
+	(void) snii_lsm_barrier_enter(ins->barrier);
+	return snii_lsm_view(ins->index, false);
+}
+
+static void
+end_search(Insertion *ins, SniiView *view)
+{
+	snii_lsm_view_release(view);
+	snii_lsm_barrier_leave(ins->barrier);
+}
+
+/*
  * One round: search, and insert if nothing stands against it.  Returns false
  * if another one is needed, having waited for whom there was to wait.
  */
 static bool
 try_insert(Insertion *ins, bool *is_unique)
 {
-	SniiView   *view = snii_lsm_view(ins->index, false);
+	SniiView   *view = begin_search(ins);
 	uint64		stretch = open_stretch(view);
 	TransactionId xwait = InvalidTransactionId;
 	uint32		token = 0;
@@ -250,7 +270,7 @@ try_insert(Insertion *ins, bool *is_unique)
 	if (stretch == 0)
 	{
 		/* There must be one for insertions of equal keys to meet on. */
-		snii_lsm_view_release(view);
+		end_search(ins, view);
 		snii_lsm_begin_ordered(ins->index, ins->heap);
 		return false;
 	}
@@ -271,7 +291,7 @@ try_insert(Insertion *ins, bool *is_unique)
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
-	snii_lsm_view_release(view);
+	end_search(ins, view);
 	if (result == SNII_ORDERED_DONE)
 		return true;
 	if (TransactionIdIsValid(xwait))
@@ -285,14 +305,14 @@ check_existing(Insertion *ins)
 {
 	for (;;)
 	{
-		SniiView   *view = snii_lsm_view(ins->index, false);
+		SniiView   *view = begin_search(ins);
 		TransactionId xwait = InvalidTransactionId;
 		uint32		token = 0;
 		bool		self = false;
 		Verdict		verdict = search_view(ins, view, SNII_KEY_ALL, &self,
 										  &xwait, &token);
 
-		snii_lsm_view_release(view);
+		end_search(ins, view);
 		if (verdict == VERDICT_AGAIN)
 		{
 			wait_for(ins, xwait, token);
