@@ -207,7 +207,8 @@ park_list(const SniiDirPage *dir, Page park_page, BlockNumber head,
 static void
 park_side(const SniiDirPage *dir, Page park_page, const SniiDirEntry *entry)
 {
-	if (BlockNumberIsValid(entry->side_head))
+	if (entry->kind == SNII_ENTRY_SEGMENT &&
+		BlockNumberIsValid(entry->side_head))
 		park_list(dir, park_page, entry->side_head, entry->side_tail,
 				  entry->side_pages);
 }

@@ -583,7 +583,7 @@ own_directory(OwnMap *map)
 				 segment || (entry->flags & SNII_ENTRY_SEALED) ?
 				 (int64) entry->npages : -1,
 				 segment ? "a segment" : "a stretch");
-		if (BlockNumberIsValid(entry->side_head))
+		if (segment && BlockNumberIsValid(entry->side_head))
 			own_list(map, entry->side_head, entry->side_tail,
 					 (int64) entry->side_pages, "a side list");
 	}

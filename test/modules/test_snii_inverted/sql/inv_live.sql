@@ -108,3 +108,4 @@ SELECT * FROM wrong();
 SELECT snii_check('live_i', true);
 DROP TABLE live;
 DROP FUNCTION wrong, estimate, random_text;
+DROP EXTENSION test_snii_inverted;
