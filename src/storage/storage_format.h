@@ -230,8 +230,8 @@ typedef struct SniiDirEntry
 	uint64		ndocs;			/* segments */
 	uint64		ndead;			/* documents marked dead; by the last VACUUM */
 	uint64		nbytes;			/* bytes of all streams */
-	BlockNumber side_head;		/* segments: list of the side list's pages, or
-								 * InvalidBlockNumber */
+	BlockNumber side_head;		/* segments: list of the side list's pages;
+								 * ordered stretches: fence page; or invalid */
 	BlockNumber side_tail;
 	uint32		side_pages;		/* with list pages */
 	uint32		reserved;		/* 0 */
