@@ -151,6 +151,8 @@ def table(head, rows):
 
 
 class Bench:
+    """What the sections share; those of writes.py and upkeep.py use it."""
+
     def __init__(self, options):
         self.o = options
         self.log = open(os.path.join(
@@ -168,6 +170,33 @@ class Bench:
     def note(self, *fields):
         self.log.write('\t'.join(str(f) for f in fields) + '\n')
         self.log.flush()
+
+    def reconnect(self):
+        """A new backend, whose memory has no free blocks of before."""
+        self.s.psql.stdin.close()
+        self.s.psql.wait()
+        self.s = Session(self.log)
+        return self.s
+
+    def restart(self, *statements):
+        """Run statements, then restart the server."""
+        for text in statements:
+            self.s.run(text)
+        self.s.psql.stdin.close()
+        self.s.psql.wait()
+        subprocess.run(self.o.ctl + ' restart', shell=True, check=True,
+                       stdout=subprocess.DEVNULL)
+        self.s = Session(self.log)
+
+    def settings_on(self, **settings):
+        for name, value in settings.items():
+            self.s.run("ALTER SYSTEM SET %s = '%s'" % (name, value))
+        self.s.run('SELECT pg_reload_conf()')
+
+    def settings_off(self, *names):
+        for name in names:
+            self.s.run('ALTER SYSTEM RESET ' + name)
+        self.s.run('SELECT pg_reload_conf()')
 
     # --- corpora ----------------------------------------------------------
 
@@ -248,10 +277,7 @@ class Bench:
         s = self.s
         t = 'bench_' + corpus
         s.run('DROP INDEX IF EXISTS %s_%s' % (t, arm))
-        # A new backend, whose memory has no free blocks of builds before.
-        s.psql.stdin.close()
-        s.psql.wait()
-        s = self.s = Session(self.log)
+        s = self.reconnect()
         s.run('CHECKPOINT')
         # The arms read the same warm table.
         s.run('SELECT count(*) FROM %s' %
@@ -585,6 +611,11 @@ class Bench:
             self.inserts()
         if 'queries' in self.o.sections:
             self.queries(have)
+        if 'writes' in self.o.sections:
+            writes.Writes(self).run()
+        for section in upkeep.SECTIONS:
+            if section in self.o.sections:
+                upkeep.Upkeep(self).run(section)
 
 
 def main():
@@ -599,7 +630,20 @@ def main():
     p.add_argument('--query-runs', type=int, default=0,
                    help='runs of a query after the first (3)')
     p.add_argument('--sections', default='build,queries,inserts',
-                   help='which (build has size and WAL)')
+                   help='which: build (with size and WAL), queries, inserts;'
+                   ' and, not by default, writes, updates, delete, horizon,'
+                   ' buffer')
+    p.add_argument('--smoke', action='store_true',
+                   help='does everything run? The figures mean nothing')
+    p.add_argument('--seconds', type=float, default=0,
+                   help='length of a load of section writes (60)')
+    p.add_argument('--clients', default='', help='of section writes (1,8)')
+    p.add_argument('--commits', default='',
+                   help='synchronous_commit of section writes (off,on)')
+    p.add_argument('--write-runs', type=int, default=1,
+                   help='of each arm of section writes')
+    p.add_argument('--write-arms', default=','.join(writes.ARMS))
+    p.add_argument('--write-parts', default='loads,queries')
     p.add_argument('--corpora', default=','.join(CORPORA))
     p.add_argument('--classes', default='', help='of queries, else all')
     p.add_argument('--arms', default=','.join(ARMS))
@@ -613,12 +657,21 @@ def main():
                    help='use tables that are there')
     p.add_argument('--commit', default=os.environ.get('SNII_COMMIT', ''),
                    help='name to print for what is measured')
+    p.add_argument('--ctl', default=os.environ.get('SNII_BENCH_CTL', ''),
+                   help='pg_ctl with its options, to restart the server'
+                   ' (SNII_BENCH_CTL; without it some arms are left out)')
     p.add_argument('--work', required=True, help=argparse.SUPPRESS)
     o = p.parse_args()
-    for name in ('sections', 'corpora', 'classes', 'arms', 'query_arms'):
+    o.seconds = o.seconds or (1 if o.smoke else 60)
+    o.clients = o.clients or ('2' if o.smoke else '1,8')
+    o.commits = o.commits or ('off' if o.smoke else 'off,on')
+    for name in ('sections', 'corpora', 'classes', 'arms', 'query_arms',
+                 'clients', 'commits', 'write_arms', 'write_parts'):
         setattr(o, name, [x for x in getattr(o, name).split(',') if x])
     for name, known in (('corpora', CORPORA), ('arms', ARMS),
-                        ('sections', ('build', 'queries', 'inserts'))):
+                        ('write_arms', writes.ARMS),
+                        ('sections', ('build', 'queries', 'inserts',
+                                      'writes') + upkeep.SECTIONS)):
         for x in getattr(o, name):
             if x not in known:
                 p.error('unknown: %s (known: %s)' % (x, ', '.join(known)))
@@ -631,4 +684,8 @@ def main():
 
 
 if __name__ == '__main__':
+    # Under its own name: the sections' files import it.
+    sys.modules['measure'] = sys.modules['__main__']
+    import upkeep
+    import writes
     main()
