@@ -94,7 +94,7 @@ read_texts(const char *name)
 }
 
 static void
-check(PGconn *conn, PGresult *result)
+check(PGconn * conn, PGresult * result)
 {
 	ExecStatusType status = PQresultStatus(result);
 

@@ -16,7 +16,6 @@ ARMS = ['bare', 'gin', 'snii', 'snii_dyn']
 NAMES = {'bare': 'no index', 'gin': 'GIN, fastupdate', 'snii': 'snii',
          'snii_dyn': 'snii, not preloaded'}
 DRAIN_LIMIT_S = 300
-MIN_QUERY_RUNS = 5
 TICK = os.sysconf('SC_CLK_TCK')
 
 # Frequency (share of the rows) that the words of queries are near to.
@@ -286,43 +285,69 @@ class Writes:
                        'p99.9', 'max', '> 250 ms', 'drain s'],
                       [self.row(a, runs[a], runs) for a in self.arms])
 
+    def load_beside(self, clients, seconds):
+        """The same load, on a table that has no index."""
+        self.b.s.run('DROP TABLE IF EXISTS bench_beside')
+        self.b.s.run('CREATE TABLE bench_beside (id bigint, body text)')
+        subprocess.run(
+            [self.program, self.texts, str(clients), str(seconds),
+             'INSERT INTO bench_beside VALUES ($1, $2)',
+             'SET synchronous_commit = off'],
+            check=True, capture_output=True)
+        self.b.s.run('DROP TABLE bench_beside')
+
     def queried(self, clients):
-        """Query times within the last third of the load, then at rest."""
+        """
+        Query times within the last third of the load; at rest, merged; and
+        so, while the same load goes on elsewhere. At the same pace, and
+        without VACUUM, which would let count(*) leave out pages.
+        """
         self.start('snii')
         loop = QueryLoop(self.queries)
         r = self.once('snii', clients, 'off', loop)
-        since = r['loaded'] - self.o.seconds / 3
-        s = self.b.s
-        s.run("SELECT snii_merge('bench_writes_i')")
-        s.run('VACUUM bench_writes')
+        part = self.o.seconds / 3
+        found = {'busy': [x for x in loop.found if x[0] >= r['loaded'] - part]}
+        self.b.s.run("SELECT snii_merge('bench_writes_i')")
+        for name, work in (('quiet', lambda: time.sleep(part)),
+                           ('beside', lambda: self.load_beside(clients,
+                                                               part))):
+            other = QueryLoop(self.queries)
+            for i in range(len(self.queries)):
+                other.once(i)
+            other.start()
+            work()
+            other.stop.set()
+            other.join()
+            found[name] = other.found
+        self.print_queried(clients, r, found)
+
+    def print_queried(self, clients, r, found):
         rows = []
         ratios = []
         for i, (kind, condition) in enumerate(self.queries):
-            busy = [x for x in loop.found if x[0] >= since and x[1] == i]
-            if not busy:
+            mine = {n: [x for x in f if x[1] == i] for n, f in found.items()}
+            if not all(mine.values()):
                 continue
-            loop.once(i)
-            quiet = [loop.once(i) for _ in range(max(MIN_QUERY_RUNS,
-                                                     len(busy)))]
-            walls = [median([x[2] for x in busy]),
-                     median([x[0] for x in quiet])]
-            cpus = [median([x[3] for x in busy]),
-                    median([x[1] for x in quiet])]
-            ratios.append((walls[0] / walls[1], cpus[0] / cpus[1]))
-            rows.append([kind, condition.replace('|', '\\|'), len(busy)] +
-                        ['%.2f' % x for x in walls] +
-                        ['%.2f' % (walls[0] / walls[1]),
-                         '%.2f' % quantile([x[2] for x in busy], 0.99)] +
-                        ['%.2f' % x for x in cpus] +
-                        ['%.2f' % (cpus[0] / cpus[1])])
+            wall = {n: median([x[2] for x in f]) for n, f in mine.items()}
+            cpu = {n: median([x[3] for x in f]) for n, f in mine.items()}
+            four = [x['busy'] / x[n] for n in ('quiet', 'beside')
+                    for x in (wall, cpu)]
+            ratios.append(four)
+            rows.append([kind, condition.replace('|', '\\|'),
+                         len(mine['busy'])] +
+                        ['%.2f' % wall[n] for n in found] +
+                        ['%.2f' % cpu[n] for n in found] +
+                        ['%.2f' % quantile([x[2] for x in mine[n]], 0.99)
+                         for n in found] + ['%.2f' % x for x in four])
         print('### Queries while %s clients insert %.0f rows/s\n' % (
             clients, r['rows'] / self.o.seconds))
-        table(['class', 'condition', 'runs', 'busy ms', 'quiet ms', 'ratio',
-               'p99 busy', 'busy CPU ms', 'quiet CPU ms', 'ratio'], rows)
         if ratios:
-            print('Ratio at the median: %.2f on the clock, %.2f CPU.\n' % (
-                median([x[0] for x in ratios]),
-                median([x[1] for x in ratios])))
+            rows.append(['median', '', ''] + [''] * 9 +
+                        ['%.2f' % median([x[k] for x in ratios])
+                         for k in range(4)])
+        table(['class', 'condition', 'runs', 'busy ms', 'quiet', 'beside',
+               'busy CPU ms', 'quiet', 'beside', 'busy p99 ms', 'quiet',
+               'beside', 'busy / quiet', 'CPU', 'busy / beside', 'CPU'], rows)
 
     def run(self):
         print('## Single-row inserts\n')
@@ -332,6 +357,7 @@ class Writes:
         if 'loads' in self.o.write_parts:
             self.loads()
         if 'queries' in self.o.write_parts:
+            b.settings_on(autovacuum='off')
             for clients in self.o.clients:
                 self.queried(int(clients))
         if self.o.ctl:
