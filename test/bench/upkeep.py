@@ -77,10 +77,13 @@ class Upkeep:
                   ' bench_upkeep_texts t WHERE t.id ='
                   ' (u.id + %d) %% %d' % (r * 37, n))
             s.run('VACUUM bench_upkeep')
-            pages, free = self.stats('file_pages', 'free_pages')
+            pages, free, *more = self.stats(
+                'file_pages', 'free_pages', 'parked_pages', 'segments',
+                'buffer_open_bytes', 'buffer_sealed_bytes', 'documents',
+                'dead', 'helps')
             used.append(pages - free)
             size.append(pages)
-            self.b.note('update', r, pages, free)
+            self.b.note('update', r, pages, free, *more)
         wall = time.monotonic() - begin
         s.run("SELECT snii_check('bench_upkeep_i')")
         s.run('REINDEX INDEX bench_upkeep_i')
@@ -296,7 +299,8 @@ class Upkeep:
                   ' bench_upkeep_other WHERE id >= %d AND id < %d' %
                   (i % len(lines), i % len(lines) + step))
             now = sum(self.stats('buffer_open_bytes', 'buffer_sealed_bytes'))
-            if now < full or now > limit * 0.97:
+            if now < full or now > limit * 0.9:
+                self.b.note('fill', i, full, now)
                 break
             full = now
         s.run('RESET snii.workers')
