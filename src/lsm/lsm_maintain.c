@@ -37,9 +37,6 @@ int			snii_lsm_buffer_limit_kb = 8192;
 /* What an inserter merges on behalf of everybody, at a time. */
 #define HELP_MERGE_BYTES	(UINT64CONST(64) << 20)
 
-/* What a merge within another one reads at most. */
-#define NESTED_MERGE_BYTES	(UINT64CONST(64) << 20)
-
 /* Bytes of marks between two looks at others. */
 #define POLL_BYTES			65536
 
@@ -807,14 +804,14 @@ snii_lsm_merge_one(Relation index, uint64 max_bytes, bool wait)
 }
 
 bool
-snii_lsm_merge_nested(Relation index)
+snii_lsm_merge_nested(Relation index, uint64 max_bytes)
 {
 	int			n;
 
 	if (outer_last_id == 0 ||
 		!snii_storage_slot_acquire(index, SNII_SLOT_NESTED, false))
 		return false;
-	n = merge_once(index, SNII_SLOT_NESTED, NESTED_MERGE_BYTES, false);
+	n = merge_once(index, SNII_SLOT_NESTED, max_bytes, false);
 	snii_storage_slot_release(index, SNII_SLOT_NESTED);
 	return n > 0;
 }
@@ -866,6 +863,11 @@ snii_lsm_load(Relation index, SniiPolicyLoad *load)
 									   segments);
 	if (kind->ranges != NULL)
 		UnlockPage(index, SNII_LOCK_RECYCLE, ShareLock);
+	for (int i = 0; i < load->nsegments; i++)
+	{
+		load->segment_bytes += segments[i].nbytes;
+		load->live_bytes += snii_lsm_policy_live(&segments[i]);
+	}
 	load->depth = snii_lsm_policy_depth(segments, load->nsegments);
 	(void) snii_lsm_policy_debt(snii_lsm_policy(index), segments,
 								load->nsegments, &load->nsettled);

@@ -47,9 +47,9 @@ extern bool snii_lsm_merge_one(Relation index, uint64 max_bytes, bool wait);
 /*
  * The same from within a merge by this process (snii_storage_poll_hook), of
  * what is newer than its inputs and not large: a long merge keeps nothing
- * else from being done.
+ * else from being done.  With max_bytes 0, only of what has no live document.
  */
-extern bool snii_lsm_merge_nested(Relation index);
+extern bool snii_lsm_merge_nested(Relation index, uint64 max_bytes);
 
 /*
  * Free displaced pages that nobody reads any more, as snii_storage_recycle().

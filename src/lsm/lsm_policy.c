@@ -443,6 +443,9 @@ bool
 snii_lsm_policy_urgent(const SniiPolicy *policy, const SniiPolicyLoad *load,
 					   uint64 limit)
 {
+	/* What is dead would make the file grow. */
+	if (load->segment_bytes > 2 * load->live_bytes + limit)
+		return true;
 	return (double) load->sealed_bytes > SLEEP_SHARE * (double) limit ||
 		load->nsegments - load->nsettled > policy->sleep_segments / 2;
 }

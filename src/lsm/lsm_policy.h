@@ -144,6 +144,8 @@ extern bool snii_lsm_policy_side(const SniiPolicySegment *segment,
 typedef struct SniiPolicyLoad
 {
 	uint64		sealed_bytes;	/* in sealed stretches */
+	uint64		segment_bytes;
+	uint64		live_bytes;		/* of these */
 	int			nsegments;
 	int			nsettled;		/* segments when all merges are done */
 	int			nentries;		/* of the directory */

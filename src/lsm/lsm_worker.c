@@ -79,6 +79,9 @@ double		snii_lsm_cost_delay = 2;
 /* How long an index is left alone after an error. */
 #define REST_MS			60000
 
+/* What a merge within another one reads at most. */
+#define NESTED_MERGE_BYTES	(UINT64CONST(64) << 20)
+
 /* How long a worker of the pool serves one index while others wait. */
 #define SERVE_MS		2000
 
@@ -267,20 +270,38 @@ buffer_limit(void)
 	return (uint64) snii_lsm_buffer_limit_kb * 1024;
 }
 
+/* Returns the number of pages that were freed. */
+static uint64
+recycle(Relation index)
+{
+	/* The horizon is computed when a snapshot is taken. */
+	PushActiveSnapshot(GetTransactionSnapshot());
+	PopActiveSnapshot();
+	return snii_lsm_recycle(index, NULL);
+}
+
 /*
- * What a long merge must not hold up.
+ * What a long merge must not hold up.  What is displaced meanwhile would else
+ * make the file grow until the merge ends.
  */
 static void
 work_within_merge(const SniiPolicyLoad *load)
 {
+	bool		did = false;
+
 	nested = true;
 	if (snii_lsm_policy_flush(load, buffer_limit()))
 	{
 		set_throttle(true);
-		snii_lsm_flush(work_index, false, false);
+		did = snii_lsm_flush(work_index, false, false) > 0;
+		/* Only what costs nothing: the next flush may be due. */
+		if (load->nsegments > load->nsettled)
+			did |= snii_lsm_merge_nested(work_index, 0);
 	}
 	else if (load->nsegments > load->nsettled)
-		snii_lsm_merge_nested(work_index);
+		did = snii_lsm_merge_nested(work_index, NESTED_MERGE_BYTES);
+	if (did)
+		recycle(work_index);
 	nested = false;
 }
 
@@ -386,14 +407,8 @@ work_on(Relation index, bool any)
 		did = snii_lsm_merge_one(index, PG_UINT64_MAX, false);
 		in_merge = false;
 	}
-	if (did)
-	{
-		/* The horizon is computed when a snapshot is taken. */
-		PushActiveSnapshot(GetTransactionSnapshot());
-		PopActiveSnapshot();
-		if (snii_lsm_recycle(index, NULL) > 0)
-			snii_storage_compact_free(index);
-	}
+	if (did && recycle(index) > 0)
+		snii_storage_compact_free(index);
 	return did;
 }
 
