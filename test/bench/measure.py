@@ -517,6 +517,8 @@ class Bench:
         self.preload = QUICK_PRELOAD if quick else PRELOAD
         self.insert = QUICK_INSERT if quick else ONE_INSERT
         copy = QUICK_COPY if quick else ONE_COPY
+        if self.o.smoke:
+            self.preload = self.insert = copy = self.o.rows
         s = self.s
         pool = self.preload + self.insert
         s.run('DROP TABLE IF EXISTS bench_pool')
@@ -662,6 +664,8 @@ def main():
                    ' (SNII_BENCH_CTL; without it some arms are left out)')
     p.add_argument('--work', required=True, help=argparse.SUPPRESS)
     o = p.parse_args()
+    o.quick = o.quick or o.smoke
+    o.rows = o.rows or (2000 if o.smoke else 0)
     o.seconds = o.seconds or (1 if o.smoke else 60)
     o.clients = o.clients or ('2' if o.smoke else '1,8')
     o.commits = o.commits or ('off' if o.smoke else 'off,on')

@@ -173,8 +173,23 @@ is($node->safe_psql('other', "SELECT count(*) FROM long WHERE body ||| 'common'"
 # The merge is done once nobody is in the way.
 long_table('postgres', 'long');
 begin_merge('postgres', 'long');
+
+# Nor does what is displaced meanwhile wait for its end: the file would grow.
+my $in = sql("SELECT bytes_in FROM snii_stats('long_i')");
+my $flushed = 0;
+for (1 .. 16)
+{
+	# Not faster than that, or the merge is urgent.
+	sql('INSERT INTO long ' . rows(4000, "first within$_"));
+	$flushed += wait_for("SELECT buffer_sealed_bytes < 256 * 1024 FROM snii_stats('long_i')", 't', 10);
+}
+is($flushed, 16, 'the buffer is flushed within a merge');
+my ($pages, $parked) = split /\|/, sql("SELECT (bytes_in - $in) / 8192, parked_pages FROM snii_stats('long_i')");
+is(sql($merging), '1', 'which is still under way');
+cmp_ok($pages, '>', 200, 'pages of the buffer that were displaced');
+cmp_ok($parked, '<', $pages / 2, 'pages that are parked');
 throttle(0);
-ok(wait_for("SELECT count(*) < 5 FROM snii_segments('long_i') WHERE kind = 'segment'", 't', 20), 'a merge ends');
+ok(wait_for("SELECT merge_debt FROM snii_stats('long_i')", '0', 20), 'a merge ends');
 ok(wait_for($count, '0', 10), 'the worker left');
 check_indexes($node);
 

@@ -21,6 +21,7 @@ PG_MODULE_MAGIC;
 PG_FUNCTION_INFO_V1(policy_tier);
 PG_FUNCTION_INFO_V1(policy_merge);
 PG_FUNCTION_INFO_V1(policy_debt);
+PG_FUNCTION_INFO_V1(policy_urgent);
 PG_FUNCTION_INFO_V1(policy_advice);
 PG_FUNCTION_INFO_V1(policy_vacuum_flush);
 PG_FUNCTION_INFO_V1(policy_side);
@@ -111,7 +112,7 @@ policy_debt(PG_FUNCTION_ARGS)
 Datum
 policy_advice(PG_FUNCTION_ARGS)
 {
-	SniiPolicyLoad load;
+	SniiPolicyLoad load = {0};
 	uint64		limit = (uint64) PG_GETARG_INT64(1);
 	SniiPolicyAdvice advice;
 	Datum		values[6];
@@ -128,6 +129,17 @@ policy_advice(PG_FUNCTION_ARGS)
 	values[4] = Int32GetDatum((int32) advice.reason);
 	values[5] = BoolGetDatum(snii_lsm_policy_urgent(&snii_lsm_policy_default, &load, limit));
 	PG_RETURN_DATUM(make_row(fcinfo, values));
+}
+
+Datum
+policy_urgent(PG_FUNCTION_ARGS)
+{
+	SniiPolicyLoad load = {0};
+
+	load.segment_bytes = (uint64) PG_GETARG_INT64(0);
+	load.live_bytes = (uint64) PG_GETARG_INT64(1);
+	PG_RETURN_BOOL(snii_lsm_policy_urgent(&load,
+										  (uint64) PG_GETARG_INT64(2)));
 }
 
 Datum

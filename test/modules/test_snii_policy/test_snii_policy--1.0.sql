@@ -24,6 +24,12 @@ CREATE FUNCTION policy_advice(sealed bigint, size bigint, nsegments integer,
 COMMENT ON FUNCTION policy_advice(bigint, bigint, integer, integer, integer,
 	boolean) IS 'what an inserter is to do';
 
+CREATE FUNCTION policy_urgent(bytes bigint, live bigint, size bigint)
+	RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+COMMENT ON FUNCTION policy_urgent(bigint, bigint, bigint) IS
+	'is so much dead that a worker is not throttled?';
+
 CREATE FUNCTION policy_vacuum_flush(docs bigint, dead bigint, bytes bigint)
 	RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;

@@ -120,6 +120,9 @@ SELECT count(*) FILTER (WHERE (sleep_ms > 0) <> (reason > 0)) AS unreasonable,
 	max(sleep_ms) < 200 AS bounded FROM load;
 SELECT DISTINCT reason FROM load WHERE sleep_ms > 0 AND excess = 0;
 SELECT DISTINCT reason FROM load WHERE sleep_ms > 0 AND sealed = 0;
+-- nor are dead documents, until they and the limit outweigh the live ones
+SELECT mb AS more, policy_urgent((mb + 54) << 20, 46 << 20, 8 << 20) AS urgent
+FROM unnest(ARRAY[0::bigint, 46, 47, 100]) mb;
 -- many segments are nothing bad as such, a full directory is
 SELECT sleep_ms, help, help_merge FROM policy_advice(0, 8388608, 60, 60, 64, true);
 SELECT sleep_ms, help, help_merge FROM policy_advice(0, 8388608, 90, 90, 96, true);
