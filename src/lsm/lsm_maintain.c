@@ -583,10 +583,23 @@ find_late_marks(const SniiMergeInput *inputs, int n, Ordinals *late)
 static const SniiTimingNames merge_names = {"merge", "merged", "published"};
 
 /*
- * Newest input of the merge that this process is about, 0 if none: one within
- * it begins behind that.
+ * The merge that this process is about: its newest input, 0 if there is none
+ * (one within it begins behind that), and what it is to copy.
  */
+static uint64 outer_first_id = 0;
 static uint64 outer_last_id = 0;
+static uint64 outer_live = 0;
+
+/* Documents of n entries that are alive. */
+static uint64
+live_docs(const SniiDirEntry *entries, int n)
+{
+	uint64		live = 0;
+
+	for (int i = 0; i < n; i++)
+		live += entries[i].ndocs - Min(entries[i].ndead, entries[i].ndocs);
+	return live;
+}
 
 /*
  * Merge the given segments, neighbours in the directory.  The caller holds
@@ -742,7 +755,11 @@ merge_once(Relation index, int slot, uint64 max_bytes, bool all)
 	{
 		first += what.first;
 		if (slot == SNII_SLOT_MERGE)
+		{
+			outer_first_id = entries[first].id;
 			outer_last_id = entries[first + what.n - 1].id;
+			outer_live = live_docs(entries + first, what.n);
+		}
 		merge_segments(index, slot, entries + first, what.n);
 		if (slot == SNII_SLOT_MERGE)
 			outer_last_id = 0;
@@ -814,6 +831,30 @@ snii_lsm_merge_nested(Relation index, uint64 max_bytes)
 	n = merge_once(index, SNII_SLOT_NESTED, max_bytes, false);
 	snii_storage_slot_release(index, SNII_SLOT_NESTED);
 	return n > 0;
+}
+
+bool
+snii_lsm_merge_is_vain(Relation index)
+{
+	SniiView   *view;
+	SniiDirEntry *entries;
+	int			first = 0;
+	int			n;
+	bool		vain;
+
+	if (outer_last_id == 0)
+		return false;
+	view = snii_lsm_view(index, true);
+	entries = palloc((view->nentries + 1) * sizeof(SniiDirEntry));
+	n = segments_of(view, entries);
+	while (first < n && entries[first].id != outer_first_id)
+		first++;
+	while (n > first && entries[n - 1].id != outer_last_id)
+		n--;
+	vain = live_docs(entries + first, n - first) < outer_live / 2;
+	pfree(entries);
+	pfree(view);
+	return vain;
 }
 
 int

@@ -52,6 +52,12 @@ extern bool snii_lsm_merge_one(Relation index, uint64 max_bytes, bool wait);
 extern bool snii_lsm_merge_nested(Relation index, uint64 max_bytes);
 
 /*
+ * Did more than half of what the merge by this process was to copy die since
+ * it began?  Then beginning anew is less work, and frees more.
+ */
+extern bool snii_lsm_merge_is_vain(Relation index);
+
+/*
  * Free displaced pages that nobody reads any more, as snii_storage_recycle().
  */
 extern uint64 snii_lsm_recycle(Relation index, Relation heap);

@@ -219,6 +219,7 @@ static Relation work_index = NULL;	/* is locked, or NULL: none */
 static bool in_merge = false;
 static bool nested = false;		/* in what is done within that merge */
 static bool gave_way = false;
+static bool in_vain = false;	/* ... since the merge was not worth it */
 static TimestampTz last_poll = 0;
 
 /*
@@ -337,6 +338,13 @@ poll_others(void)
 	}
 	if (holds_marks() || nested || !in_merge)
 		return;
+	if (snii_lsm_merge_is_vain(work_index))
+	{
+		gave_way = in_vain = true;
+		ereport(ERROR,
+				(errcode(ERRCODE_QUERY_CANCELED),
+				 errmsg("snii worker begins a merge anew")));
+	}
 	snii_lsm_load(work_index, &load);
 	work_within_merge(&load);
 	set_throttle(snii_lsm_policy_urgent(snii_lsm_policy(work_index), &load,
@@ -472,8 +480,8 @@ work_safely(Oid oid, bool any)
 		MemoryContextSwitchTo(context);
 		FlushErrorState();
 		RESUME_INTERRUPTS();
-		result = gave_way ? WORK_NONE : WORK_FAILED;
-		gave_way = false;
+		result = in_vain ? WORK_DONE : gave_way ? WORK_NONE : WORK_FAILED;
+		gave_way = in_vain = false;
 	}
 	PG_END_TRY();
 	MemoryContextSwitchTo(context);
