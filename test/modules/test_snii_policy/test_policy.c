@@ -138,7 +138,7 @@ policy_urgent(PG_FUNCTION_ARGS)
 
 	load.segment_bytes = (uint64) PG_GETARG_INT64(0);
 	load.live_bytes = (uint64) PG_GETARG_INT64(1);
-	PG_RETURN_BOOL(snii_lsm_policy_urgent(&load,
+	PG_RETURN_BOOL(snii_lsm_policy_urgent(&snii_lsm_policy_default, &load,
 										  (uint64) PG_GETARG_INT64(2)));
 }
 
