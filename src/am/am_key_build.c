@@ -3,9 +3,10 @@
  * am_key_build.c
  *	  CREATE INDEX of a key index.
  *
- * The rows of the table are sorted by core's tuplesort and written as one
- * run.  Keys whose order is that of their bytes are sorted as byte strings, the
- * TID behind the key; others as rows, by the operators of their types.
+ * The rows of the table are sorted and written as one run.  Keys whose order is
+ * that of their bytes are sorted as byte strings, the TID behind the key: in
+ * memory as long as there is enough of it, else by core's tuplesort; others
+ * by that as rows, by the operators of their types.
  * Uniqueness is seen when equal keys of rows that are alive come one after
  * the other.
  *
@@ -16,6 +17,7 @@
 #include "am/am_build.h"
 #include "am/am_key_build.h"
 #include "key/key_run.h"
+#include "key/key_sort.h"
 #include "lsm/lsm_maintain.h"
 #include "storage/storage_alloc.h"
 
@@ -41,10 +43,13 @@ typedef struct KeyBuild
 	const SniiKeyDesc *desc;
 	bool		unique;
 	bool		nulls_not_distinct;
-	Tuplesortstate *sort;
+	SniiKeySort *memory;		/* keys of class BYTES, until it is full */
+	Tuplesortstate *sort;		/* else; NULL while it is not needed */
 	TupleTableSlot *slot;		/* of rows to sort, unless by bytes */
 	MemoryContext row_context;
+	MemoryContext context;
 	SniiKeyBytes bytes;
+	SniiKeyBytes datum;
 	double		tuples;
 
 	/* The entry before, when the run is written. */
@@ -151,36 +156,75 @@ static void
 begin_sort(KeyBuild *b)
 {
 	if (b->desc->all_bytes)
-		b->sort = tuplesort_begin_datum(BYTEAOID, ByteaLessOperator,
-										InvalidOid, false,
-										maintenance_work_mem, NULL,
-										TUPLESORT_NONE);
+		b->memory = snii_key_sort_begin(b->desc,
+										(Size) maintenance_work_mem * 1024);
 	else
 		begin_row_sort(b);
+}
+
+/* Give an entry to the tuplesort, as a bytea. */
+static void
+put_datum(KeyBuild *b, const SniiKeyEntry *entry, uint8 alive)
+{
+	uint16		payload_len = (uint16) entry->payload_len;
+
+	b->datum.len = 0;
+	snii_key_bytes_reserve(&b->datum, VARHDRSZ);
+	b->datum.len = VARHDRSZ;
+	snii_key_bytes_add(&b->datum, entry->str, entry->len);
+	snii_key_bytes_add(&b->datum, entry->payload, entry->payload_len);
+	snii_key_bytes_add(&b->datum, &payload_len, sizeof(payload_len));
+	snii_key_bytes_add(&b->datum, &alive, 1);
+	SET_VARSIZE(b->datum.data, b->datum.len);
+	tuplesort_putdatum(b->sort, PointerGetDatum(b->datum.data), false);
+}
+
+/* The memory is full: everything goes through files. */
+static void
+leave_memory(KeyBuild *b)
+{
+	b->sort = tuplesort_begin_datum(BYTEAOID, ByteaLessOperator, InvalidOid,
+									false, maintenance_work_mem, NULL,
+									TUPLESORT_NONE);
+	for (uint64 i = 0; i < snii_key_sort_count(b->memory); i++)
+	{
+		SniiKeyEntry entry;
+		uint8		alive;
+
+		CHECK_FOR_INTERRUPTS();
+		snii_key_sort_get(b->memory, i, &entry, &alive);
+		put_datum(b, &entry, alive);
+	}
+	snii_key_sort_end(b->memory);
+	b->memory = NULL;
 }
 
 static void
 put_bytes(KeyBuild *b, ItemPointer tid, Datum *values, bool *isnull,
 		  bool alive)
 {
-	uint32		string_len;
-	uint16		payload_len;
-	uint8		is_alive = alive ? 1 : 0;
+	SniiKeyEntry entry;
 
 	b->bytes.len = 0;
-	snii_key_bytes_reserve(&b->bytes, VARHDRSZ);
-	b->bytes.len = VARHDRSZ;
 	snii_key_encode(b->desc, values, isnull, &b->bytes);
 	snii_key_put_tid(&b->bytes, tid);
-	string_len = b->bytes.len;
+	entry.len = b->bytes.len;
 	snii_key_encode_payload(b->desc, values, isnull, &b->bytes);
-	payload_len = (uint16) (b->bytes.len - string_len);
-	if (b->bytes.len - VARHDRSZ > SNII_KEY_MAX_ENTRY)
-		snii_key_too_long(b->desc, b->bytes.len - VARHDRSZ);
-	snii_key_bytes_add(&b->bytes, &payload_len, sizeof(payload_len));
-	snii_key_bytes_add(&b->bytes, &is_alive, 1);
-	SET_VARSIZE(b->bytes.data, b->bytes.len);
-	tuplesort_putdatum(b->sort, PointerGetDatum(b->bytes.data), false);
+	entry.str = b->bytes.data;
+	entry.payload = b->bytes.data + entry.len;
+	entry.payload_len = b->bytes.len - entry.len;
+	if (b->bytes.len > SNII_KEY_MAX_ENTRY)
+		snii_key_too_long(b->desc, b->bytes.len);
+	if (b->memory != NULL && snii_key_sort_add(b->memory, &entry, alive))
+		return;
+	if (b->memory != NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(b->context);
+
+		leave_memory(b);
+		MemoryContextSwitchTo(old);
+	}
+	put_datum(b, &entry, alive);
 }
 
 static void
@@ -218,10 +262,7 @@ build_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	MemoryContext old = MemoryContextSwitchTo(b->row_context);
 
 	if (b->desc->all_bytes)
-	{
-		memset(&b->bytes, 0, sizeof(b->bytes));
 		put_bytes(b, tid, values, isnull, tuple_is_alive);
-	}
 	else
 		put_row(b, tid, values, isnull, tuple_is_alive);
 	b->tuples += 1;
@@ -306,6 +347,20 @@ write_sorted_bytes(KeyBuild *b)
 }
 
 static void
+write_sorted_memory(KeyBuild *b)
+{
+	for (uint64 i = 0; i < snii_key_sort_count(b->memory); i++)
+	{
+		SniiKeyEntry entry;
+		uint8		alive;
+
+		CHECK_FOR_INTERRUPTS();
+		snii_key_sort_get(b->memory, i, &entry, &alive);
+		write_entry(b, &entry, alive);
+	}
+}
+
+static void
 write_sorted_rows(KeyBuild *b)
 {
 	while (tuplesort_gettupleslot(b->sort, true, false, b->slot, NULL))
@@ -348,7 +403,9 @@ write_run(KeyBuild *b)
 	snii_storage_slot_acquire(b->index, SNII_SLOT_FLUSH, true);
 	w = snii_storage_writer_begin(b->index, SNII_SLOT_FLUSH);
 	b->run = snii_key_run_begin(b->desc, w);
-	if (b->desc->all_bytes)
+	if (b->memory != NULL)
+		write_sorted_memory(b);
+	else if (b->desc->all_bytes)
 		write_sorted_bytes(b);
 	else
 		write_sorted_rows(b);
@@ -370,6 +427,9 @@ snii_am_key_build(Relation heap, Relation index, IndexInfo *info,
 
 	b.heap = heap;
 	b.index = index;
+	b.context = context;
+	snii_key_bytes_reserve(&b.bytes, 2 * SNII_KEY_MAX_ENTRY);
+	snii_key_bytes_reserve(&b.datum, 2 * SNII_KEY_MAX_ENTRY);
 	b.desc = snii_key_desc(index);
 	b.unique = info->ii_Unique;
 	b.nulls_not_distinct = info->ii_NullsNotDistinct;
@@ -382,12 +442,16 @@ snii_am_key_build(Relation heap, Relation index, IndexInfo *info,
 												 true, build_row, &b, NULL);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
 								 SNII_AM_PHASE_SORT);
-	tuplesort_performsort(b.sort);
+	if (b.memory != NULL)
+		snii_key_sort_perform(b.memory);
+	else
+		tuplesort_performsort(b.sort);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
 								 SNII_AM_PHASE_WRITE);
 	if (b.tuples > 0)
 		write_run(&b);
-	tuplesort_end(b.sort);
+	if (b.sort != NULL)
+		tuplesort_end(b.sort);
 	if (b.slot != NULL)
 		ExecDropSingleTupleTableSlot(b.slot);
 	result->index_tuples = b.tuples;

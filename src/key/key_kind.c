@@ -12,11 +12,11 @@
 #include "key/key_merge.h"
 #include "key/key_record.h"
 #include "key/key_run.h"
+#include "key/key_sort.h"
 #include "lsm/lsm_view.h"
 #include "storage/storage_page.h"
 
 #include "miscadmin.h"
-#include "port/pg_bswap.h"
 #include "utils/memutils.h"
 
 /* ----------------------------------------------------------------
@@ -24,132 +24,50 @@
  * ----------------------------------------------------------------
  */
 
-/* An entry to be sorted; its first bytes decide most comparisons. */
-typedef struct SortItem
-{
-	uint64		prefix;
-	const uint8 *str;
-	const uint8 *payload;
-	uint16		len;
-	uint16		payload_len;
-} SortItem;
-
-static int
-compare_items(const SortItem *a, const SortItem *b, const SniiKeyDesc *desc)
-{
-	if (a->prefix != b->prefix)
-		return a->prefix < b->prefix ? -1 : 1;
-	return snii_key_compare(desc, a->str, a->len, b->str, b->len);
-}
-
-#define ST_SORT sort_items
-#define ST_ELEMENT_TYPE SortItem
-#define ST_COMPARE(a, b, desc) compare_items(a, b, desc)
-#define ST_COMPARE_ARG_TYPE const SniiKeyDesc
-#define ST_CHECK_FOR_INTERRUPTS
-#define ST_SCOPE static
-#define ST_DEFINE
-#include "lib/sort_template.h"
-
-/* All 0 where the order is not that of the bytes. */
-static uint64
-prefix_of(const SniiKeyDesc *desc, const uint8 *str, uint32 len)
-{
-	uint8		bytes[8] = {0};
-	uint64		prefix;
-
-	if (!desc->all_bytes)
-		return 0;
-	/* The first byte says NULL or not, and is alike in most. */
-	memcpy(bytes, str, Min(len, 8));
-	memcpy(&prefix, bytes, sizeof(prefix));
-	return pg_ntoh64(prefix);
-}
-
-/* Copies of strings and payloads, in chunks. */
-typedef struct Chunks
-{
-	char	   *at;
-	Size		left;
-} Chunks;
-
-#define CHUNK_BYTES	(256 * 1024)
-
-static uint8 *
-take_bytes(Chunks *c, Size n)
-{
-	uint8	   *result;
-
-	if (n > c->left)
-	{
-		c->left = Max(n, CHUNK_BYTES);
-		c->at = palloc(c->left);
-	}
-	result = (uint8 *) c->at;
-	c->at += n;
-	c->left -= n;
-	return result;
-}
-
+/* A record of the write buffer as an entry. */
 static void
 take_record(Relation index, const SniiKeyDesc *desc, const SniiRecord *record,
-			Chunks *chunks, SortItem *item)
+			SniiKeySort *sort)
 {
+	uint8		str[SNII_ORDERED_MAX_BODY + SNII_KEY_TID_BYTES];
 	SniiKeyEntry entry;
-	uint8	   *str;
 
 	snii_key_record_parse(desc, record, &entry);
-	str = take_bytes(chunks, entry.len + SNII_KEY_TID_BYTES +
-					 entry.payload_len);
+	if (entry.len > SNII_ORDERED_MAX_BODY)
+		snii_storage_corrupted(index, InvalidBlockNumber,
+							   "record of the write buffer is too long");
 	memcpy(str, entry.str, entry.len);
 	snii_key_record_tid(record, str + entry.len);
-	item->str = str;
-	item->len = (uint16) (entry.len + SNII_KEY_TID_BYTES);
-	item->payload = str + item->len;
-	item->payload_len = (uint16) entry.payload_len;
-	if (entry.payload_len > 0)
-		memcpy(str + item->len, entry.payload, entry.payload_len);
-	if (!snii_key_valid(desc, str, item->len))
+	entry.str = str;
+	entry.len += SNII_KEY_TID_BYTES;
+	if (!snii_key_valid(desc, str, entry.len))
 		snii_storage_corrupted(index, InvalidBlockNumber,
 							   "record of the write buffer is malformed");
-	item->prefix = prefix_of(desc, str, item->len);
+	/* A stretch is small, and there are few. */
+	(void) snii_key_sort_add(sort, &entry, 0);
 }
 
 static uint64
 key_build(Relation index, SniiObjectWriter *w, SniiRecordSource *source)
 {
 	SniiKeyDesc *desc = snii_key_desc(index);
+	SniiKeySort *sort = snii_key_sort_begin(desc, SIZE_MAX);
 	SniiKeyRunWriter *writer;
-	Chunks		chunks = {0};
 	SniiRecord	record;
-	SortItem   *items;
-	Size		capacity = 1024;
-	Size		n = 0;
 
-	items = MemoryContextAllocHuge(CurrentMemoryContext,
-								   capacity * sizeof(SortItem));
 	while (source->next(source, &record))
-	{
-		if (n == capacity)
-		{
-			capacity *= 2;
-			items = repalloc_huge(items, capacity * sizeof(SortItem));
-		}
-		take_record(index, desc, &record, &chunks, &items[n++]);
-	}
-	sort_items(items, n, desc);
+		take_record(index, desc, &record, sort);
+	snii_key_sort_perform(sort);
 	writer = snii_key_run_begin(desc, w);
-	for (Size i = 0; i < n; i++)
+	for (uint64 i = 0; i < snii_key_sort_count(sort); i++)
 	{
 		SniiKeyEntry entry;
+		uint8		tag;
 
-		entry.str = items[i].str;
-		entry.len = items[i].len;
-		entry.payload = items[i].payload;
-		entry.payload_len = items[i].payload_len;
+		snii_key_sort_get(sort, i, &entry, &tag);
 		snii_key_run_add(writer, &entry);
 	}
-	pfree(items);
+	snii_key_sort_end(sort);
 	return snii_key_run_finish(writer);
 }
 
