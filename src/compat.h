@@ -401,4 +401,9 @@ snii_compat_file(Relation rel, Oid *database, Oid *tablespace, Oid *file)
 #endif
 }
 
+/* Does core prepare unique indexes for ON CONFLICT as if all were btrees? */
+#if PG_VERSION_NUM < 180000
+#define SNII_COMPAT_SPECULATIVE_BTREE
+#endif
+
 #endif							/* SNII_COMPAT_H */

@@ -34,7 +34,7 @@
 #include "am/am_key_conflict.h"
 #include "compat.h"
 
-#if PG_VERSION_NUM < 180000
+#ifdef SNII_COMPAT_SPECULATIVE_BTREE
 
 #include "access/genam.h"
 #include "access/table.h"
@@ -217,7 +217,7 @@ find_tables(Oid relid, Oid am)
 
 	foreach(lc, tables)
 		if (catalog_has_unique(pg_index, lfirst_oid(lc), am))
-			result = lappend_oid(result, lfirst_oid(lc));
+		result = lappend_oid(result, lfirst_oid(lc));
 	table_close(pg_index, AccessShareLock);
 	list_free(tables);
 	return result;
@@ -476,7 +476,7 @@ snii_am_key_conflict_init(void)
 	CacheRegisterRelcacheCallback(relcache_changed, (Datum) 0);
 }
 
-#else							/* PG_VERSION_NUM >= 180000 */
+#else							/* core asks the access method */
 
 void
 snii_am_key_conflict_init(void)

@@ -157,7 +157,7 @@ sort_elements(Relation index, const SniiKeyDesc *desc, const ScanKeyData *key,
 	if (key->sk_strategy != BTEqualStrategyNumber)
 	{
 		bool		greatest = key->sk_strategy == BTLessStrategyNumber ||
-			key->sk_strategy == BTLessEqualStrategyNumber;
+		key->sk_strategy == BTLessEqualStrategyNumber;
 
 		if (greatest)
 			array->elements[0] = array->elements[array->nelements - 1];

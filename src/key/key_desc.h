@@ -20,7 +20,7 @@
 /* Longest string with its payload. */
 #define SNII_KEY_MAX_ENTRY		2700
 #define SNII_KEY_TID_BYTES		6
-#define SNII_KEY_MAX_FIXED		255	/* of SniiKeyDesc.fixed_len */
+#define SNII_KEY_MAX_FIXED		255 /* of SniiKeyDesc.fixed_len */
 
 /* First byte of a column. */
 #define SNII_KEY_NULL_FIRST		0
@@ -182,8 +182,9 @@ extern void snii_key_separator(const SniiKeyDesc *desc, const uint8 *left,
 /*
  * Interval of scan keys.  Conditions that it does not express are returned in
  * residual (indexes into keys), to be tested with snii_key_test().
- * SK_SEARCHARRAY keys are not taken: the caller gives elements one by one.  *empty: nothing can match.  bytes of lower and upper
- * are allocated in the current context.
+ * SK_SEARCHARRAY keys are not taken: the caller gives elements one by one.
+ * *empty: nothing can match.  The bytes of lower and upper are allocated in
+ * the current memory context.
  */
 typedef struct SniiKeyInterval
 {

@@ -171,7 +171,7 @@ convert_argument(const SniiKeyDesc *desc, int i, const ScanKeyData *key,
 	bool		found;
 	bool		equal;
 	bool		greater = key->sk_strategy == BTLessEqualStrategyNumber ||
-		key->sk_strategy == BTGreaterStrategyNumber;
+	key->sk_strategy == BTGreaterStrategyNumber;
 
 	if (column->type == FLOAT8OID && key->sk_subtype == FLOAT4OID)
 	{
@@ -288,9 +288,9 @@ static void
 narrow(Building *b, const Condition *c, bool desc)
 {
 	bool		less = c->strategy == BTLessStrategyNumber ||
-		c->strategy == BTLessEqualStrategyNumber;
+	c->strategy == BTLessEqualStrategyNumber;
 	bool		strict = c->strategy == BTLessStrategyNumber ||
-		c->strategy == BTGreaterStrategyNumber;
+	c->strategy == BTGreaterStrategyNumber;
 	bool		is_upper = less != desc;
 	SniiKeyPos	pos = position(b, c->value.data, c->value.len,
 							   is_upper ? !strict : strict);

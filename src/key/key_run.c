@@ -61,7 +61,7 @@ head_is_valid(const SniiKeyHead *head, const SniiObject *object,
 {
 	uint64		room = (uint64) snii_storage_stream_pages(object,
 														  SNII_KEY_STREAM_HEAD) *
-		SNII_PAGE_PAYLOAD;
+	SNII_PAGE_PAYLOAD;
 
 	return head->magic == SNII_KEY_HEAD_MAGIC &&
 		head->version == SNII_KEY_VERSION &&

@@ -125,7 +125,7 @@ bool
 snii_key_sort_add(SniiKeySort *sort, const SniiKeyEntry *entry, uint8 tag)
 {
 	Size		size = offsetof(StoredEntry, bytes) + entry->len +
-		entry->payload_len;
+	entry->payload_len;
 	StoredEntry *stored;
 	SortItem   *item;
 

@@ -124,8 +124,8 @@ typedef struct SniiKind
 								uint64 ndocs, const SniiRecord *record);
 
 	/*
-	 * Call sink with the ordinal, in a segment that was just written by merge,
-	 * of each document of an input whose bit is set in late.
+	 * Call sink with the ordinal, in a segment that was just written by
+	 * merge, of each document of an input whose bit is set in late.
 	 */
 	void		(*find_marked) (Relation index, SniiObject *output,
 								uint64 ndocs, SniiObject *input,

@@ -286,7 +286,7 @@ snii_lsm_policy_merge(const SniiPolicy *policy,
 {
 	SniiPolicyMerge result = find_empty(segments, n);
 	bool		many = n > SNII_POLICY_SEGMENT_LIMIT ||
-		snii_lsm_policy_depth(segments, n) > policy->max_depth;
+	snii_lsm_policy_depth(segments, n) > policy->max_depth;
 
 	if (result.n == 0)
 		result = find_merge(policy, segments, n, max_bytes);

@@ -73,7 +73,8 @@ typedef struct SniiPolicySegment
 	uint64		nbytes;
 	uint64		ndocs;
 	uint64		ndead;
-	int			lo;				/* ranks, from 1, of its first and last document */
+	int			lo;				/* ranks, from 1, of its first and last
+								 * document */
 	int			hi;				/* in order; all 0: every search looks in */
 } SniiPolicySegment;
 

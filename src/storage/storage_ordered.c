@@ -148,8 +148,8 @@ verify_fence(Relation index, BlockNumber blk, Page page)
 	const SniiFencePage *fence = fence_of(page);
 	uint32		used = snii_storage_page_used(page);
 	bool		good = fence->nfences > 0 &&
-		fence->nfences <= SNII_FENCE_CAPACITY && fence->end == used &&
-		used >= offsetof(SniiFencePage, fences);
+	fence->nfences <= SNII_FENCE_CAPACITY && fence->end == used &&
+	used >= offsetof(SniiFencePage, fences);
 
 	for (int i = 0; good && i < fence->nfences; i++)
 	{
@@ -247,8 +247,8 @@ find_range(Relation index, Buffer buf, const SniiOrder *order,
 		SniiFence	f;
 		const uint8 *sep = checked_fence(index, blk, page, middle, &f);
 		int			cmp = record != NULL ?
-			order->compare_separator(order->arg, record, sep, f.len) :
-			order->compare_target(order->arg, target, sep, f.len);
+		order->compare_separator(order->arg, record, sep, f.len) :
+		order->compare_target(order->arg, target, sep, f.len);
 
 		if (cmp < 0)
 			high = middle;
@@ -717,12 +717,12 @@ fill_leaf(Page page, const char *data, const SplitItem *items, int n)
 	for (int i = 0; i < n; i++)
 	{
 		uint32		len = sizeof(SniiRecordHeader) +
-			(uint32) items[i].record.len;
+		(uint32) items[i].record.len;
 
 		memcpy(to, data + items[i].at, len);
 		to += len;
 	}
-	snii_storage_page_set_used(page, (uint32) (to - (char *) leaf_of(page)) );
+	snii_storage_page_set_used(page, (uint32) (to - (char *) leaf_of(page)));
 }
 
 /* How a full leaf is to be split. */
@@ -1029,7 +1029,7 @@ snii_storage_ordered_check(Relation index, const SniiDirEntry *stretch,
 		SniiFence	next = {0};
 		const uint8 *sep = fence_at(fence, i, &f);
 		const uint8 *upper = i + 1 < fence->nfences ?
-			fence_at(fence, i + 1, &next) : NULL;
+		fence_at(fence, i + 1, &next) : NULL;
 		SniiRecord	record;
 		uint32		at = 0;
 		bool		dead;

@@ -54,7 +54,8 @@ typedef enum SniiOrderedResult
 {
 	SNII_ORDERED_DONE,
 	SNII_ORDERED_SEALED,		/* not done: a stretch was sealed */
-	SNII_ORDERED_MOVED,			/* not done: "expected" is not the open stretch */
+	SNII_ORDERED_MOVED,			/* not done: "expected" is not the open
+								 * stretch */
 	SNII_ORDERED_REFUSED,		/* not done: the check said no */
 	SNII_ORDERED_NO_ROOM		/* not done: the directory has "limit" entries */
 } SniiOrderedResult;

@@ -51,7 +51,7 @@ get_segments(FunctionCallInfo fcinfo, int *n)
 	*n = lengths[0];
 	if (lengths[1] != *n || lengths[2] != *n || *n > SNII_DIR_CAPACITY)
 		elog(ERROR, "wrong number of segments");
-	segments = palloc((*n + 1) * sizeof(SniiPolicySegment));
+	segments = palloc0((*n + 1) * sizeof(SniiPolicySegment));
 	for (int i = 0; i < *n; i++)
 	{
 		segments[i].nbytes = (uint64) DatumGetInt64(columns[0][i]);
@@ -77,7 +77,7 @@ Datum
 policy_tier(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_INT32(snii_lsm_policy_tier(&snii_lsm_policy_default,
-										   (uint64) PG_GETARG_INT64(0)));
+										 (uint64) PG_GETARG_INT64(0)));
 }
 
 Datum
@@ -103,7 +103,7 @@ policy_debt(PG_FUNCTION_ARGS)
 	Datum		values[2];
 
 	values[0] = Int64GetDatum((int64) snii_lsm_policy_debt(&snii_lsm_policy_default,
-															   segments, n,
+														   segments, n,
 														   &nleft));
 	values[1] = Int32GetDatum(nleft);
 	PG_RETURN_DATUM(make_row(fcinfo, values));

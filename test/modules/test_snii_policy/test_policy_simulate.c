@@ -197,7 +197,8 @@ do_merges(Simulation *sim, int most, uint64 max_bytes)
 {
 	for (int i = 0; most == 0 || i < most; i++)
 	{
-		SniiPolicyMerge merge = snii_lsm_policy_merge(&snii_lsm_policy_default, sim->segments, sim->n,
+		SniiPolicyMerge merge = snii_lsm_policy_merge(&snii_lsm_policy_default,
+													  sim->segments, sim->n,
 													  max_bytes);
 
 		if (merge.n == 0)
