@@ -17,6 +17,7 @@
 #include "am/am_options.h"
 #include "am/am_scan.h"
 #include "compat.h"
+#include "lsm/lsm_barrier.h"
 #include "lsm/lsm_vacuum.h"
 
 #include "commands/vacuum.h"
@@ -94,6 +95,16 @@ endscan(IndexScanDesc scan)
 		snii_am_endscan(scan);
 }
 
+/*
+ * Keys are in the index as they were stored.  Plans that return them trust the
+ * visibility map, which needs the barrier.
+ */
+static bool
+canreturn(Relation index, int column)
+{
+	return snii_am_is_key(index) && snii_lsm_barrier_works();
+}
+
 Datum
 snii_handler(PG_FUNCTION_ARGS)
 {
@@ -125,7 +136,7 @@ snii_handler(PG_FUNCTION_ARGS)
 	am->aminsert = snii_am_insert;
 	am->ambulkdelete = bulkdelete;
 	am->amvacuumcleanup = vacuumcleanup;
-	am->amcanreturn = NULL;
+	am->amcanreturn = canreturn;
 	am->amcostestimate = snii_am_costestimate;
 	am->amoptions = snii_am_options;
 	am->amproperty = NULL;

@@ -18,6 +18,7 @@
 
 #include "am/am_key_scan.h"
 #include "key/key_scan.h"
+#include "lsm/lsm_barrier.h"
 #include "lsm/lsm_view.h"
 
 #include "access/nbtree.h"
@@ -45,6 +46,8 @@ typedef struct KeyScanState
 {
 	MemoryContext context;		/* of keys and scan; reset by rescan */
 	MemoryContext row_context;	/* of the row at hand */
+	MemoryContext view_context; /* of view and scan */
+	SniiBarrier *barrier;		/* NULL: the snapshot is enough */
 	SniiKeyDesc *desc;
 	SniiView   *view;			/* NULL before the first fetch */
 	SniiKeyScan *scan;
@@ -79,6 +82,9 @@ snii_am_key_beginscan(IndexScanDesc scan)
 	state->row_context = AllocSetContextCreate(CurrentMemoryContext,
 											   "snii key scan row",
 											   ALLOCSET_SMALL_SIZES);
+	state->view_context = AllocSetContextCreate(CurrentMemoryContext,
+												"snii key scan view",
+												ALLOCSET_DEFAULT_SIZES);
 	state->interval_context = AllocSetContextCreate(CurrentMemoryContext,
 													"snii key interval",
 													ALLOCSET_SMALL_SIZES);
@@ -86,9 +92,8 @@ snii_am_key_beginscan(IndexScanDesc scan)
 	scan->opaque = state;
 }
 
-/* Forget the scan under way, if any. */
 static void
-stop_scan(KeyScanState *state)
+close_view(KeyScanState *state)
 {
 	if (state->scan != NULL)
 		snii_key_scan_end(state->scan);
@@ -96,6 +101,17 @@ stop_scan(KeyScanState *state)
 		snii_lsm_view_release(state->view);
 	state->scan = NULL;
 	state->view = NULL;
+	MemoryContextReset(state->view_context);
+}
+
+/* Forget the scan under way, if any. */
+static void
+stop_scan(KeyScanState *state)
+{
+	close_view(state);
+	if (state->barrier != NULL)
+		snii_lsm_barrier_leave(state->barrier);
+	state->barrier = NULL;
 	state->positioned = false;
 	state->entry = NULL;
 	state->has_mark = false;
@@ -301,23 +317,73 @@ set_interval(KeyScanState *state)
  * ----------------------------------------------------------------
  */
 
+static void
+open_view(IndexScanDesc scan)
+{
+	KeyScanState *state = scan->opaque;
+	MemoryContext old = MemoryContextSwitchTo(state->view_context);
+
+	state->view = snii_lsm_view(scan->indexRelation, false);
+	state->scan = snii_key_scan_begin(scan->indexRelation, state->desc,
+									  state->view);
+	MemoryContextSwitchTo(old);
+}
+
 /*
  * Begin to read: the view of the index is taken here, under the caller's
- * snapshot.
+ * snapshot.  One that is no MVCC snapshot does not tell a row from a later one
+ * at the same place, nor does the visibility map, which an index-only scan
+ * trusts: these need the barrier, from before the view.
  */
 static void
 start_scan(IndexScanDesc scan)
 {
 	KeyScanState *state = scan->opaque;
-	MemoryContext old = MemoryContextSwitchTo(state->context);
 
 	pgstat_count_index_scan(scan->indexRelation);
 	if (scan->xs_snapshot != NULL)
 		PredicateLockRelation(scan->indexRelation, scan->xs_snapshot);
-	state->view = snii_lsm_view(scan->indexRelation, false);
-	state->scan = snii_key_scan_begin(scan->indexRelation, state->desc,
-									  state->view);
+	if (scan->xs_want_itup ||
+		(scan->xs_snapshot != NULL && !IsMVCCSnapshot(scan->xs_snapshot)))
+	{
+		MemoryContext old = MemoryContextSwitchTo(state->context);
+
+		state->barrier = snii_lsm_barrier_create(scan->indexRelation, false);
+		MemoryContextSwitchTo(old);
+		(void) snii_lsm_barrier_enter(state->barrier);
+	}
+	open_view(scan);
+}
+
+/*
+ * The barrier was let go of, since the cursor was left alone: what was read
+ * before is worth nothing.  Go on where we were in a new view, which has all
+ * that the snapshot sees.
+ */
+static void
+reopen(IndexScanDesc scan)
+{
+	KeyScanState *state = scan->opaque;
+	MemoryContext old = MemoryContextSwitchTo(state->context);
+	SniiKeyBytes at = {0};
+	bool		has_entry = state->entry != NULL;
+
+	if (has_entry)
+		snii_key_bytes_add(&at, state->entry->str, state->entry->len);
 	MemoryContextSwitchTo(old);
+	state->entry = NULL;
+	close_view(state);
+	open_view(scan);
+	if (state->positioned && !state->interval.empty)
+	{
+		snii_key_scan_set(state->scan, &state->interval.lower,
+						  &state->interval.upper, state->interval.point,
+						  SNII_KEY_ALL);
+		if (has_entry)
+			snii_key_scan_restore(state->scan, at.data, at.len);
+	}
+	if (has_entry)
+		pfree(at.data);
 }
 
 /* Does the entry at hand pass the conditions that are no interval? */
@@ -347,6 +413,9 @@ next_entry(IndexScanDesc scan, ScanDirection dir)
 		return false;
 	if (state->scan == NULL)
 		start_scan(scan);
+	else if (state->barrier != NULL &&
+			 snii_lsm_barrier_enter(state->barrier))
+		reopen(scan);
 	MemoryContextReset(state->row_context);
 	for (;;)
 	{
@@ -469,6 +538,7 @@ snii_am_key_endscan(IndexScanDesc scan)
 
 	stop_scan(state);
 	MemoryContextDelete(state->context);
+	MemoryContextDelete(state->view_context);
 	MemoryContextDelete(state->row_context);
 	MemoryContextDelete(state->interval_context);
 	pfree(state);

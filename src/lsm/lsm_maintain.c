@@ -37,6 +37,9 @@ int			snii_lsm_buffer_limit_kb = 8192;
 /* What an inserter merges on behalf of everybody, at a time. */
 #define HELP_MERGE_BYTES	(UINT64CONST(64) << 20)
 
+/* Stretches that it flushes: some 2 MB, a tenth of a second. */
+#define HELP_STRETCHES		8
+
 /* Bytes of marks between two looks at others. */
 #define POLL_BYTES			65536
 
@@ -280,15 +283,16 @@ find_late_records(BufferSource *s, const SniiKind *kind,
 }
 
 /*
- * Stretches that can be flushed: sealed, and nobody is writing into them.
+ * The first stretches that can be flushed: sealed, and nobody is writing into
+ * them.
  */
 static int
-choose_stretches(Relation index, SniiDirEntry *stretches)
+choose_stretches(Relation index, SniiDirEntry *stretches, int max)
 {
 	SniiView   *view = snii_lsm_view(index, true);
 	int			n = 0;
 
-	for (int i = 0; i < view->nentries; i++)
+	for (int i = 0; i < view->nentries && n < max; i++)
 	{
 		const SniiDirEntry *entry = &view->entries[i];
 
@@ -377,8 +381,11 @@ acquire_slot(Relation index, int slot, bool wait)
 	return result;
 }
 
-int
-snii_lsm_flush(Relation index, bool seal_open, bool wait)
+/*
+ * The flush of snii_lsm_flush(), of up to max stretches.
+ */
+static int
+flush_some(Relation index, bool seal_open, bool wait, int max)
 {
 	SniiDirEntry *stretches;
 	MemoryContext context;
@@ -398,7 +405,7 @@ snii_lsm_flush(Relation index, bool seal_open, bool wait)
 	if (seal_open)
 		seal_open_stretches(index);
 	stretches = palloc(SNII_DIR_CAPACITY * sizeof(SniiDirEntry));
-	n = choose_stretches(index, stretches);
+	n = choose_stretches(index, stretches, max);
 	if (n > 0)
 		flush_stretches(index, stretches, n, &timing);
 	else
@@ -407,6 +414,12 @@ snii_lsm_flush(Relation index, bool seal_open, bool wait)
 	MemoryContextDelete(context);
 	snii_storage_slot_release(index, SNII_SLOT_FLUSH);
 	return n;
+}
+
+int
+snii_lsm_flush(Relation index, bool seal_open, bool wait)
+{
+	return flush_some(index, seal_open, wait, SNII_DIR_CAPACITY);
 }
 
 static const SniiTimingNames large_names = {
@@ -923,7 +936,7 @@ snii_lsm_load(Relation index, SniiPolicyLoad *load)
 void
 snii_lsm_help(Relation index, Relation heap, bool merge)
 {
-	if (snii_lsm_flush(index, false, false) > 0)
+	if (flush_some(index, false, false, HELP_STRETCHES) > 0)
 	{
 		snii_storage_count(index, SNII_COUNTER_HELPS, 1);
 		if (merge)

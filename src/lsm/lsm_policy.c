@@ -392,7 +392,7 @@ snii_lsm_policy_side(const SniiPolicySegment *segment, uint64 listed)
 #define HELP_ENTRIES	96
 
 /* Sleep per sealed stretch when twice SLEEP_SHARE is waiting. */
-#define SLEEP_MS		20.0
+#define SLEEP_MS		60.0
 
 SniiPolicyAdvice
 snii_lsm_policy_advice(const SniiPolicy *policy, const SniiPolicyLoad *load,

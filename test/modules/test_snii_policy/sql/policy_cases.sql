@@ -117,7 +117,7 @@ SELECT min(excess) FILTER (WHERE wake) AS wake,
 FROM load WHERE sealed = 0;
 SELECT count(*) FILTER (WHERE (sleep_ms > 0) <> (reason > 0)) AS unreasonable,
 	count(DISTINCT reason) FILTER (WHERE sleep_ms > 0) AS reasons,
-	max(sleep_ms) < 200 AS bounded FROM load;
+	max(sleep_ms) < 600 AS bounded FROM load;
 SELECT DISTINCT reason FROM load WHERE sleep_ms > 0 AND excess = 0;
 SELECT DISTINCT reason FROM load WHERE sleep_ms > 0 AND sealed = 0;
 -- nor are dead documents, until they and the limit outweigh the live ones
