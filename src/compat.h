@@ -13,6 +13,7 @@
 #include "access/amapi.h"
 #include "access/genam.h"
 #include "access/nbtxlog.h"
+#include "access/stratnum.h"
 #include "access/xlog.h"
 #include "access/xloginsert.h"
 #include "catalog/catalog.h"
@@ -155,6 +156,49 @@ snii_compat_disable_path(Path *path, Cost *startup_cost, Cost *total_cost)
 #endif
 }
 
+#if PG_VERSION_NUM >= 180000
+/* Strategies 1 to 5 are btree's. */
+static inline CompareType
+snii_compat_translate_strategy(StrategyNumber strategy, Oid family)
+{
+	switch (strategy)
+	{
+		case BTLessStrategyNumber:
+			return COMPARE_LT;
+		case BTLessEqualStrategyNumber:
+			return COMPARE_LE;
+		case BTEqualStrategyNumber:
+			return COMPARE_EQ;
+		case BTGreaterEqualStrategyNumber:
+			return COMPARE_GE;
+		case BTGreaterStrategyNumber:
+			return COMPARE_GT;
+		default:
+			return COMPARE_INVALID;
+	}
+}
+
+static inline StrategyNumber
+snii_compat_translate_cmptype(CompareType cmptype, Oid family)
+{
+	switch (cmptype)
+	{
+		case COMPARE_LT:
+			return BTLessStrategyNumber;
+		case COMPARE_LE:
+			return BTLessEqualStrategyNumber;
+		case COMPARE_EQ:
+			return BTEqualStrategyNumber;
+		case COMPARE_GE:
+			return BTGreaterEqualStrategyNumber;
+		case COMPARE_GT:
+			return BTGreaterStrategyNumber;
+		default:
+			return InvalidStrategy;
+	}
+}
+#endif
+
 /* Fields of IndexAmRoutine that came after 15. */
 static inline void
 snii_compat_am_flags(IndexAmRoutine *am)
@@ -172,8 +216,8 @@ snii_compat_am_flags(IndexAmRoutine *am)
 	am->amconsistentequality = false;
 	am->amconsistentordering = false;
 	am->amgettreeheight = NULL;
-	am->amtranslatestrategy = NULL;
-	am->amtranslatecmptype = NULL;
+	am->amtranslatestrategy = snii_compat_translate_strategy;
+	am->amtranslatecmptype = snii_compat_translate_cmptype;
 #endif
 	(void) am;
 }
