@@ -33,6 +33,7 @@
 #include "storage/procarray.h"
 #include "storage/smgr.h"
 #include "utils/acl.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/wait_event.h"
 
@@ -449,5 +450,20 @@ snii_compat_file(Relation rel, Oid *database, Oid *tablespace, Oid *file)
 #if PG_VERSION_NUM < 180000
 #define SNII_COMPAT_SPECULATIVE_BTREE
 #endif
+
+/* Does a sort know an operator as < or > of some type? */
+static inline bool
+snii_compat_is_ordering_operator(Oid opr)
+{
+	Oid			family;
+	Oid			type;
+#if PG_VERSION_NUM >= 180000
+	CompareType strategy;
+#else
+	int16		strategy;
+#endif
+
+	return get_ordering_op_properties(opr, &family, &type, &strategy);
+}
 
 #endif							/* SNII_COMPAT_H */

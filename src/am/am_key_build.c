@@ -110,12 +110,8 @@ sort_operator(const KeyBuild *b, int i)
 										  column->desc ?
 										  BTGreaterStrategyNumber :
 										  BTLessStrategyNumber);
-	Oid			family;
-	Oid			type;
-	int16		strategy;
 
-	if (!OidIsValid(opr) ||
-		!get_ordering_op_properties(opr, &family, &type, &strategy))
+	if (!OidIsValid(opr) || !snii_compat_is_ordering_operator(opr))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("type %s cannot be sorted for index \"%s\"",
