@@ -85,7 +85,8 @@ typedef struct SniiKeyHead
 
 #define SNII_KEY_HEAD_MAGIC		0x534E4B48	/* "SNKH" */
 #define SNII_KEY_VERSION		1
-#define SNII_KEY_MAX_LEVELS		8
+/* Strings of the greatest length make pages of three children. */
+#define SNII_KEY_MAX_LEVELS		24
 
 StaticAssertDecl(sizeof(SniiKeyHead) == 48, "snii key head");
 

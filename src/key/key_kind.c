@@ -10,6 +10,7 @@
 #include "key/key_check.h"
 #include "key/key_kind.h"
 #include "key/key_merge.h"
+#include "key/key_reader.h"
 #include "key/key_record.h"
 #include "key/key_run.h"
 #include "key/key_sort.h"
@@ -77,42 +78,27 @@ key_build(Relation index, SniiObjectWriter *w, SniiRecordSource *source)
  */
 
 #define TIDS	512
-#define AHEAD	32
 
 static void
 key_tids(Relation index, SniiObject *object, uint64 ndocs, SniiTidSink sink,
 		 void *arg)
 {
-	SniiKeyDesc *desc = snii_key_desc(index);
-	SniiKeyRun *run = snii_key_run_load(index, desc, object, ndocs);
-	SniiKeyCursor *c = palloc(sizeof(SniiKeyCursor));
+	SniiKeyReader *r = palloc(sizeof(SniiKeyReader));
 	ItemPointerData tids[TIDS];
 	uint64		first = 0;
-	uint32		page = PG_UINT32_MAX;
 	int			n = 0;
 
-	snii_key_cursor_init(c, desc, run);
-	for (bool more = snii_key_cursor_first(c); more;
-		 more = snii_key_cursor_next(c))
+	snii_key_reader_init(r, snii_key_desc(index), object, ndocs);
+	while (snii_key_reader_next(r))
 	{
-		if (c->page != page)
-		{
-			page = c->page;
-			if (page % AHEAD == 0)
-				snii_storage_prefetch(object, SNII_KEY_STREAM_DATA, page,
-									  Min(2 * AHEAD,
-										  snii_key_run_data_pages(run) - page));
-			snii_storage_poll();
-		}
-		if (c->ordinal != first + n || c->ordinal >= ndocs)
-			snii_storage_corrupted(index, InvalidBlockNumber,
-								   "entries of a run are not numbered in order");
-		snii_key_get_tid(&c->entry, &tids[n++]);
+		SniiKeyEntry entry = {r->page.str, r->page.len};
+
+		snii_key_get_tid(&entry, &tids[n++]);
 		if (n == TIDS)
 		{
 			if (!sink(arg, first, tids, n))
 			{
-				snii_key_cursor_close(c);
+				snii_key_reader_close(r);
 				return;
 			}
 			first += n;
@@ -121,12 +107,7 @@ key_tids(Relation index, SniiObject *object, uint64 ndocs, SniiTidSink sink,
 	}
 	if (n > 0)
 		(void) sink(arg, first, tids, n);
-	if (first + n != ndocs)
-		snii_storage_corrupted(index, InvalidBlockNumber,
-							   "run has %llu entries instead of %llu",
-							   (unsigned long long) (first + n),
-							   (unsigned long long) ndocs);
-	snii_key_cursor_close(c);
+	pfree(r);
 }
 
 /* ----------------------------------------------------------------

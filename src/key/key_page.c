@@ -127,7 +127,7 @@ snii_key_page_open(SniiKeyPageReader *r, const SniiKeyDesc *desc,
 {
 	const SniiKeyPage *header = (const SniiKeyPage *) page;
 
-	if (len < sizeof(SniiKeyPage))
+	if (len < sizeof(SniiKeyPage) || len > SNII_PAGE_PAYLOAD)
 		return false;
 	r->desc = desc;
 	r->page = page;
@@ -180,9 +180,25 @@ get_header(const SniiKeyPageReader *r, uint32 *at, uint32 *shared,
 			 (has_payload(r->desc) &&
 			  !get_length(r->page, r->end, at, payload)))
 		return false;
-	return *shared + *rest <= SNII_KEY_MAX_ENTRY &&
-		*shared + *rest >= SNII_KEY_TID_BYTES &&
+	return *shared + *rest + *payload <= SNII_KEY_MAX_ENTRY &&
+		*shared + *rest > SNII_KEY_TID_BYTES &&
 		*rest + *payload <= r->end - *at;
+}
+
+/* Make the entry whose bytes are at "at" the one at hand. */
+static inline void
+take_entry(SniiKeyPageReader *r, uint32 at, uint32 rest, uint32 payload)
+{
+	/* What is copied too much is of the page, and falls behind the string. */
+	if (likely(rest <= SNII_KEY_SLACK &&
+			   at + SNII_KEY_SLACK <= SNII_PAGE_PAYLOAD))
+		memcpy(r->str + r->shared, r->page + at, SNII_KEY_SLACK);
+	else
+		memcpy(r->str + r->shared, r->page + at, rest);
+	r->len = r->shared + rest;
+	r->payload = r->page + at + rest;
+	r->payload_len = payload;
+	r->next = at + rest + payload;
 }
 
 /* Read the entry at r->next, behind the one at hand. */
@@ -193,14 +209,10 @@ read_entry(SniiKeyPageReader *r)
 	uint32		rest;
 	uint32		payload;
 
-	if (!get_header(r, &at, &r->shared, &rest, &payload) ||
-		r->shared > r->len)
+	if (unlikely(!get_header(r, &at, &r->shared, &rest, &payload) ||
+				 r->shared > r->len))
 		return false;
-	memcpy(r->str + r->shared, r->page + at, rest);
-	r->len = r->shared + rest;
-	r->payload = r->page + at + rest;
-	r->payload_len = payload;
-	r->next = at + rest + payload;
+	take_entry(r, at, rest, payload);
 	return true;
 }
 
@@ -244,6 +256,44 @@ snii_key_page_next(SniiKeyPageReader *r)
 	return read_entry(r);
 }
 
+void
+snii_key_page_rewind(SniiKeyPageReader *r)
+{
+	r->item = PG_UINT32_MAX;
+	r->next = sizeof(SniiKeyPage);
+}
+
+bool
+snii_key_page_next_ordered(SniiKeyPageReader *r, uint32 *shared,
+						   bool *greater)
+{
+	uint32		at = r->next;
+	uint32		rest;
+	uint32		payload;
+	uint32		known;
+
+	r->item++;
+	if (unlikely(!get_header(r, &at, &r->shared, &rest, &payload) ||
+				 r->shared > r->len))
+		return false;
+	known = r->shared;
+	if (r->item % SNII_KEY_RESTART == 0)
+	{
+		uint32		place;
+
+		if (r->shared != 0 ||
+			!restart_offset(r, r->item / SNII_KEY_RESTART, &place) ||
+			place != r->next)
+			return false;
+		known = snii_key_common(r->str, r->page + at, Min(r->len, rest));
+	}
+	*shared = known;
+	*greater = known < r->shared + rest &&
+		(known == r->len || r->page[at + known - r->shared] > r->str[known]);
+	take_entry(r, at, rest, payload);
+	return r->item + 1 < r->nentries || r->next == r->end;
+}
+
 /*
  * The last restart whose string is before the position, 0 if none is.
  * *before: that of restart 0 is.
@@ -276,17 +326,6 @@ find_restart(SniiKeyPageReader *r, const SniiKeyPos *pos, uint32 *restart,
 	return true;
 }
 
-/* First bytes that the string at hand and a position have in common. */
-static inline uint32
-common(const SniiKeyPageReader *r, const SniiKeyPos *pos, uint32 from)
-{
-	uint32		n = Min(r->len, pos->len);
-
-	while (from < n && r->str[from] == pos->bytes[from])
-		from++;
-	return from;
-}
-
 /*
  * Entries of class BYTES, of which the one at hand is before the position:
  * go on to the first that is not.
@@ -294,7 +333,8 @@ common(const SniiKeyPageReader *r, const SniiKeyPos *pos, uint32 from)
 static bool
 seek_bytes(SniiKeyPageReader *r, const SniiKeyPos *pos, bool *found)
 {
-	uint32		matched = common(r, pos, 0);
+	uint32		matched = snii_key_common(r->str, pos->bytes,
+										  Min(r->len, pos->len));
 
 	while (r->item + 1 < r->nentries)
 	{
@@ -304,11 +344,12 @@ seek_bytes(SniiKeyPageReader *r, const SniiKeyPos *pos, bool *found)
 			continue;			/* as the one before */
 		if (r->shared < matched)
 		{
-			/* Greater than that where the position is like it. */
+			/* Greater than that where the position is like it; a restart. */
 			*found = true;
 			return true;
 		}
-		matched = common(r, pos, matched);
+		matched += snii_key_common(r->str + matched, pos->bytes + matched,
+								   Min(r->len, pos->len) - matched);
 		if (matched == pos->len ? !pos->after :
 			matched < r->len && r->str[matched] > pos->bytes[matched])
 		{

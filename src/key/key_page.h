@@ -10,8 +10,33 @@
 #ifndef SNII_KEY_PAGE_H
 #define SNII_KEY_PAGE_H
 
+#include "codec/codec_bytes.h"
 #include "key/key_desc.h"
 #include "key/key_format.h"
+
+#include "port/pg_bitutils.h"
+
+/* Room behind a string, so that short copies have one size. */
+#define SNII_KEY_SLACK			32
+#define SNII_KEY_STR_BYTES		(SNII_KEY_MAX_ENTRY + SNII_KEY_SLACK)
+
+/* Number of equal bytes that two strings of n bytes begin with. */
+static inline uint32
+snii_key_common(const uint8 *a, const uint8 *b, uint32 n)
+{
+	uint32		i = 0;
+
+	for (; i + 8 <= n; i += 8)
+	{
+		uint64		x = snii_codec_load64(a + i) ^ snii_codec_load64(b + i);
+
+		if (x != 0)
+			return i + pg_rightmost_one_pos64(x) / 8;
+	}
+	while (i < n && a[i] == b[i])
+		i++;
+	return i;
+}
 
 /* ---------------- building ---------------- */
 
@@ -60,11 +85,11 @@ typedef struct SniiKeyPageReader
 	uint64		first_ordinal;
 	uint32		item;			/* number of the entry at hand */
 	uint32		next;			/* offset of the one behind it */
-	uint32		shared;			/* of the entry at hand */
+	uint32		shared;			/* with the one before, as stored */
 	uint32		len;
 	const uint8 *payload;
 	uint32		payload_len;
-	uint8		str[SNII_KEY_MAX_ENTRY];
+	uint8		str[SNII_KEY_STR_BYTES];
 } SniiKeyPageReader;
 
 /* False: the page is malformed. */
@@ -76,6 +101,17 @@ extern bool snii_key_page_goto(SniiKeyPageReader *r, uint32 item);
 
 /* To the next entry; the caller knows that there is one. */
 extern bool snii_key_page_next(SniiKeyPageReader *r);
+
+/*
+ * The same; *shared: bytes that the two strings have in common, exactly.
+ * *greater: by its bytes, the new one is.  Restarts must be where they
+ * belong, and the entries end where those begin.
+ */
+extern bool snii_key_page_next_ordered(SniiKeyPageReader *r, uint32 *shared,
+									   bool *greater);
+
+/* Before the first entry, for snii_key_page_next_ordered(). */
+extern void snii_key_page_rewind(SniiKeyPageReader *r);
 
 /*
  * To the first entry behind a position.  *found false: there is none.

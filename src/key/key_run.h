@@ -28,6 +28,14 @@ extern SniiKeyRunWriter *snii_key_run_begin(const SniiKeyDesc *desc,
  */
 extern void snii_key_run_add(SniiKeyRunWriter *r, const SniiKeyEntry *entry);
 
+/*
+ * The same, of an entry that shares exactly "shared" bytes with the one
+ * before; that it is greater the caller vouches for.
+ */
+extern void snii_key_run_add_shared(SniiKeyRunWriter *r,
+									const SniiKeyEntry *entry,
+									uint32 shared);
+
 /* Write what is pending; returns the number of entries. */
 extern uint64 snii_key_run_finish(SniiKeyRunWriter *r);
 

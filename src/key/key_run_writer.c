@@ -254,50 +254,58 @@ not_in_order(const SniiKeyRunWriter *r)
 			 errhint("REINDEX the index.")));
 }
 
+/* The page is full: go on on the next one, with this entry. */
+static pg_noinline void
+next_page(SniiKeyRunWriter *r, const SniiKeyEntry *entry)
+{
+	uint32		number = r->ndata;
+
+	finish_page(r);
+	if (number == 0)
+		add_child(r, 0, 0, NULL, 0);
+	r->sep.len = 0;
+	snii_key_separator(r->desc, r->last.data, r->last.len, entry->str,
+					   entry->len, &r->sep);
+	add_child(r, 0, number + 1, r->sep.data, r->sep.len);
+	snii_key_page_begin(&r->page, r->desc, r->nentries);
+	if (!snii_key_page_add(&r->page, entry, 0))
+		elog(ERROR, "entry of %u and %u bytes does not fit into a page",
+			 entry->len, entry->payload_len);
+}
+
+void
+snii_key_run_add_shared(SniiKeyRunWriter *r, const SniiKeyEntry *entry,
+						uint32 shared)
+{
+	if (unlikely(entry->len <= SNII_KEY_TID_BYTES ||
+				 entry->len + entry->payload_len > SNII_KEY_MAX_ENTRY))
+		elog(ERROR, "entry of %u and %u bytes cannot be written",
+			 entry->len, entry->payload_len);
+	if (r->nentries == 0 || entry->len != r->last.len ||
+		shared < entry->len - SNII_KEY_TID_BYTES)
+		add_key(r, entry);
+	if (unlikely(!snii_key_page_add(&r->page, entry, shared)))
+		next_page(r, entry);
+	if (unlikely(r->nentries == 0))
+		snii_key_bytes_add(&r->first, entry->str, entry->len);
+	r->last.len = shared;
+	snii_key_bytes_add(&r->last, entry->str + shared, entry->len - shared);
+	r->nentries++;
+}
+
 void
 snii_key_run_add(SniiKeyRunWriter *r, const SniiKeyEntry *entry)
 {
 	uint32		n = Min(entry->len, r->last.len);
-	uint32		shared = 0;
+	uint32		shared = snii_key_common(r->last.data, entry->str, n);
 
-	if (entry->len < SNII_KEY_TID_BYTES ||
-		entry->len + entry->payload_len > SNII_KEY_MAX_ENTRY)
-		elog(ERROR, "entry of %u and %u bytes cannot be written",
-			 entry->len, entry->payload_len);
-	while (shared < n && r->last.data[shared] == entry->str[shared])
-		shared++;
-	if (r->nentries > 0)
-	{
-		if (r->desc->all_bytes ?
-			shared == n || r->last.data[shared] > entry->str[shared] :
-			snii_key_compare(r->desc, r->last.data, r->last.len, entry->str,
-							 entry->len) >= 0)
-			not_in_order(r);
-	}
-	if (r->nentries == 0 || entry->len != r->last.len ||
-		shared < entry->len - SNII_KEY_TID_BYTES)
-		add_key(r, entry);
-	if (!snii_key_page_add(&r->page, entry, shared))
-	{
-		uint32		number = r->ndata;
-
-		finish_page(r);
-		if (number == 0)
-			add_child(r, 0, 0, NULL, 0);
-		r->sep.len = 0;
-		snii_key_separator(r->desc, r->last.data, r->last.len, entry->str,
-						   entry->len, &r->sep);
-		add_child(r, 0, number + 1, r->sep.data, r->sep.len);
-		snii_key_page_begin(&r->page, r->desc, r->nentries);
-		if (!snii_key_page_add(&r->page, entry, 0))
-			elog(ERROR, "entry of %u and %u bytes does not fit into a page",
-				 entry->len, entry->payload_len);
-	}
-	if (r->nentries == 0)
-		snii_key_bytes_add(&r->first, entry->str, entry->len);
-	r->last.len = 0;
-	snii_key_bytes_add(&r->last, entry->str, entry->len);
-	r->nentries++;
+	if (r->nentries > 0 &&
+		(r->desc->all_bytes ?
+		 shared == n || r->last.data[shared] > entry->str[shared] :
+		 snii_key_compare(r->desc, r->last.data, r->last.len, entry->str,
+						  entry->len) >= 0))
+		not_in_order(r);
+	snii_key_run_add_shared(r, entry, shared);
 }
 
 uint64
