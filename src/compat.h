@@ -34,6 +34,7 @@
 #include "storage/smgr.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
+#include "utils/pg_locale.h"
 #include "utils/rel.h"
 #include "utils/wait_event.h"
 
@@ -464,6 +465,17 @@ snii_compat_is_ordering_operator(Oid opr)
 #endif
 
 	return get_ordering_op_properties(opr, &family, &type, &strategy);
+}
+
+/* Is the order of a collation that of the bytes? */
+static inline bool
+snii_compat_collation_is_c(Oid collation)
+{
+#if PG_VERSION_NUM >= 180000
+	return pg_newlocale_from_collation(collation)->collate_is_c;
+#else
+	return lc_collate_is_c(collation);
+#endif
 }
 
 #endif							/* SNII_COMPAT_H */

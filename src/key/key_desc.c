@@ -16,7 +16,6 @@
 #include "miscadmin.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/pg_locale.h"
 
 /* Encoded size of a type whose bytes give its order; 0: varies, -1: none. */
 static int
@@ -43,8 +42,8 @@ bytes_width(Oid type, Oid collation)
 			return 0;
 		case TEXTOID:
 		case VARCHAROID:
-			return OidIsValid(collation) && lc_collate_is_c(collation) ?
-				0 : -1;
+			return OidIsValid(collation) &&
+				snii_compat_collation_is_c(collation) ? 0 : -1;
 		default:
 			return -1;
 	}
