@@ -15,6 +15,7 @@ my $primary = snii_cluster('primary', streaming => 1, conf => "snii.buffer_limit
 $primary->safe_psql('postgres', <<'SQL');
 CREATE TABLE docs (id int, body text);
 CREATE INDEX docs_i ON docs USING snii (body);
+CREATE INDEX docs_k ON docs USING snii (id DESC);
 INSERT INTO docs SELECT g, 'start ' || g % 10 || ' number' || g FROM generate_series(1, 2000) g;
 CREATE UNLOGGED TABLE none (id int, body text);
 CREATE INDEX none_i ON none USING snii (body);
@@ -24,7 +25,7 @@ my $standby = snii_standby($primary, 'standby',
 
 my @where = ("body ||| 'start'", "body &&& 'start 7'", "body ### 'start 7'", "body ||| 'second third'",
 	"body @@@ 'start NOT 7'", "body ||| 'number17 number1500 number2500'", "body ||| 'large'",
-	"body ### 'tok39999 tok40000'", 'body IS NULL');
+	"body ### 'tok39999 tok40000'", 'body IS NULL', 'id BETWEEN 20 AND 700', 'id = ANY (ARRAY[7, 1700, 2500, -1])');
 my $query = join '', map { "SELECT count(*) || ' ' || coalesce(md5(string_agg(id::text, ',' ORDER BY id)), '') FROM docs WHERE $_;\n" } @where;
 my $by_index = "SET enable_seqscan = off;\n";
 my $by_seq = 'SET enable_seqscan = on; SET enable_indexscan = off; SET enable_bitmapscan = off;';

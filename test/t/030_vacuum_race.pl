@@ -26,7 +26,7 @@ my $rows = 2000;
 $node->safe_psql('postgres', <<"SQL");
 CREATE TABLE r (id bigint, n int, body text) WITH (fillfactor = 70);
 CREATE INDEX r_i ON r USING snii (body);
-CREATE INDEX r_id ON r (id);
+CREATE UNIQUE INDEX r_id ON r USING snii (id);
 CREATE SEQUENCE ids;
 INSERT INTO r SELECT nextval('ids'), g, 'constant filler' || g || ' ' || md5(g::text) || ' term' || g % 50 FROM generate_series(1, $rows) g;
 -- One statement, one snapshot: count what the index finds.

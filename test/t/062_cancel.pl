@@ -28,7 +28,7 @@ CONF
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE c (id bigserial, n int, body text) WITH (autovacuum_enabled = off);
 CREATE INDEX c_i ON c USING snii (body);
-CREATE INDEX c_id ON c (id);
+CREATE UNIQUE INDEX c_id ON c USING snii (id);
 INSERT INTO c (n, body) SELECT g, 'common start w' || g % 50 || ' ' || md5(g::text) FROM generate_series(1, 6000) g;
 ANALYZE c;
 SQL

@@ -43,6 +43,7 @@ INSERT INTO f (n, body) VALUES (14001, 'common start last');
 DELETE FROM f WHERE n < 0;
 VACUUM f;
 CREATE INDEX f_i ON f USING snii (body);
+CREATE INDEX f_key ON f USING snii (md5(body) text_key_ops);
 SQL
 cmp_ok($node->safe_psql('postgres', "SELECT pg_relation_size('f_i')"), '>', 1 << 20, 'the index is larger than a file of the WAL');
 

@@ -28,7 +28,7 @@ CONF
 
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE s (id bigserial, n int, body text, title text) WITH (fillfactor = 80);
-CREATE INDEX s_id ON s (id);
+CREATE UNIQUE INDEX s_id ON s USING snii (id);
 CREATE INDEX s_i ON s USING snii (body, title);
 CREATE INDEX s_p ON s USING snii (body) WITH (analyzer = whitespace) WHERE n % 2 = 0;
 CREATE UNLOGGED TABLE u (id bigserial, body text);
