@@ -352,7 +352,7 @@ COMMENT ON OPERATOR CLASS @extschema@.text_ops USING snii IS
 CREATE OPERATOR CLASS @extschema@.text_keyword_ops
 	FOR TYPE text USING snii AS
 	OPERATOR 10 @extschema@.@@@ (text, @extschema@.sniiquery),
-	FUNCTION 1 (text, text) @extschema@.snii_keyword_analyzer(),
+	FUNCTION 8 (text, text) @extschema@.snii_keyword_analyzer(),
 	STORAGE text;
 COMMENT ON OPERATOR CLASS @extschema@.text_keyword_ops USING snii IS
 	'each value as one term';
@@ -408,7 +408,7 @@ CREATE OPERATOR CLASS @extschema@.bool_key_ops
 	OPERATOR 3 pg_catalog.= (bool, bool),
 	OPERATOR 4 pg_catalog.>= (bool, bool),
 	OPERATOR 5 pg_catalog.> (bool, bool),
-	FUNCTION 2 (bool, bool) pg_catalog.btboolcmp(boolean, boolean);
+	FUNCTION 1 (bool, bool) pg_catalog.btboolcmp(boolean, boolean);
 COMMENT ON OPERATOR CLASS @extschema@.bool_key_ops USING snii IS
 	'keys of boolean';
 
@@ -419,7 +419,7 @@ CREATE OPERATOR CLASS @extschema@.bytea_key_ops
 	OPERATOR 3 pg_catalog.= (bytea, bytea),
 	OPERATOR 4 pg_catalog.>= (bytea, bytea),
 	OPERATOR 5 pg_catalog.> (bytea, bytea),
-	FUNCTION 2 (bytea, bytea) pg_catalog.byteacmp(bytea, bytea);
+	FUNCTION 1 (bytea, bytea) pg_catalog.byteacmp(bytea, bytea);
 COMMENT ON OPERATOR CLASS @extschema@.bytea_key_ops USING snii IS
 	'keys of bytea';
 
@@ -430,7 +430,7 @@ CREATE OPERATOR CLASS @extschema@.date_key_ops
 	OPERATOR 3 pg_catalog.= (date, date),
 	OPERATOR 4 pg_catalog.>= (date, date),
 	OPERATOR 5 pg_catalog.> (date, date),
-	FUNCTION 2 (date, date) pg_catalog.date_cmp(date, date);
+	FUNCTION 1 (date, date) pg_catalog.date_cmp(date, date);
 COMMENT ON OPERATOR CLASS @extschema@.date_key_ops USING snii IS
 	'keys of date';
 
@@ -441,8 +441,8 @@ CREATE OPERATOR CLASS @extschema@.enum_key_ops
 	OPERATOR 3 pg_catalog.= (anyenum, anyenum),
 	OPERATOR 4 pg_catalog.>= (anyenum, anyenum),
 	OPERATOR 5 pg_catalog.> (anyenum, anyenum),
-	FUNCTION 2 (anyenum, anyenum) pg_catalog.enum_cmp(anyenum, anyenum),
-	FUNCTION 3 (anyenum, anyenum) pg_catalog.hashenumextended(anyenum, bigint);
+	FUNCTION 1 (anyenum, anyenum) pg_catalog.enum_cmp(anyenum, anyenum),
+	FUNCTION 7 (anyenum, anyenum) pg_catalog.hashenumextended(anyenum, bigint);
 COMMENT ON OPERATOR CLASS @extschema@.enum_key_ops USING snii IS
 	'keys of enums';
 
@@ -453,8 +453,8 @@ CREATE OPERATOR CLASS @extschema@.float4_key_ops
 	OPERATOR 3 pg_catalog.= (float4, float4),
 	OPERATOR 4 pg_catalog.>= (float4, float4),
 	OPERATOR 5 pg_catalog.> (float4, float4),
-	FUNCTION 2 (float4, float4) pg_catalog.btfloat4cmp(real, real),
-	FUNCTION 3 (float4, float4) pg_catalog.hashfloat4extended(real, bigint);
+	FUNCTION 1 (float4, float4) pg_catalog.btfloat4cmp(real, real),
+	FUNCTION 7 (float4, float4) pg_catalog.hashfloat4extended(real, bigint);
 COMMENT ON OPERATOR CLASS @extschema@.float4_key_ops USING snii IS
 	'keys of real';
 
@@ -465,8 +465,8 @@ CREATE OPERATOR CLASS @extschema@.float8_key_ops
 	OPERATOR 3 pg_catalog.= (float8, float8),
 	OPERATOR 4 pg_catalog.>= (float8, float8),
 	OPERATOR 5 pg_catalog.> (float8, float8),
-	FUNCTION 2 (float8, float8) pg_catalog.btfloat8cmp(double precision, double precision),
-	FUNCTION 3 (float8, float8) pg_catalog.hashfloat8extended(double precision, bigint);
+	FUNCTION 1 (float8, float8) pg_catalog.btfloat8cmp(double precision, double precision),
+	FUNCTION 7 (float8, float8) pg_catalog.hashfloat8extended(double precision, bigint);
 COMMENT ON OPERATOR CLASS @extschema@.float8_key_ops USING snii IS
 	'keys of double precision';
 
@@ -477,8 +477,8 @@ CREATE OPERATOR CLASS @extschema@.inet_key_ops
 	OPERATOR 3 pg_catalog.= (inet, inet),
 	OPERATOR 4 pg_catalog.>= (inet, inet),
 	OPERATOR 5 pg_catalog.> (inet, inet),
-	FUNCTION 2 (inet, inet) pg_catalog.network_cmp(inet, inet),
-	FUNCTION 3 (inet, inet) pg_catalog.hashinetextended(inet, bigint);
+	FUNCTION 1 (inet, inet) pg_catalog.network_cmp(inet, inet),
+	FUNCTION 7 (inet, inet) pg_catalog.hashinetextended(inet, bigint);
 COMMENT ON OPERATOR CLASS @extschema@.inet_key_ops USING snii IS
 	'keys of inet and cidr';
 
@@ -489,7 +489,7 @@ CREATE OPERATOR CLASS @extschema@.int2_key_ops
 	OPERATOR 3 pg_catalog.= (int2, int2),
 	OPERATOR 4 pg_catalog.>= (int2, int2),
 	OPERATOR 5 pg_catalog.> (int2, int2),
-	FUNCTION 2 (int2, int2) pg_catalog.btint2cmp(smallint, smallint);
+	FUNCTION 1 (int2, int2) pg_catalog.btint2cmp(smallint, smallint);
 COMMENT ON OPERATOR CLASS @extschema@.int2_key_ops USING snii IS
 	'keys of smallint';
 
@@ -500,7 +500,7 @@ CREATE OPERATOR CLASS @extschema@.int4_key_ops
 	OPERATOR 3 pg_catalog.= (int4, int4),
 	OPERATOR 4 pg_catalog.>= (int4, int4),
 	OPERATOR 5 pg_catalog.> (int4, int4),
-	FUNCTION 2 (int4, int4) pg_catalog.btint4cmp(integer, integer);
+	FUNCTION 1 (int4, int4) pg_catalog.btint4cmp(integer, integer);
 COMMENT ON OPERATOR CLASS @extschema@.int4_key_ops USING snii IS
 	'keys of integer';
 
@@ -511,7 +511,7 @@ CREATE OPERATOR CLASS @extschema@.int8_key_ops
 	OPERATOR 3 pg_catalog.= (int8, int8),
 	OPERATOR 4 pg_catalog.>= (int8, int8),
 	OPERATOR 5 pg_catalog.> (int8, int8),
-	FUNCTION 2 (int8, int8) pg_catalog.btint8cmp(bigint, bigint);
+	FUNCTION 1 (int8, int8) pg_catalog.btint8cmp(bigint, bigint);
 COMMENT ON OPERATOR CLASS @extschema@.int8_key_ops USING snii IS
 	'keys of bigint';
 
@@ -522,8 +522,8 @@ CREATE OPERATOR CLASS @extschema@.interval_key_ops
 	OPERATOR 3 pg_catalog.= (interval, interval),
 	OPERATOR 4 pg_catalog.>= (interval, interval),
 	OPERATOR 5 pg_catalog.> (interval, interval),
-	FUNCTION 2 (interval, interval) pg_catalog.interval_cmp(interval, interval),
-	FUNCTION 3 (interval, interval) pg_catalog.interval_hash_extended(interval, bigint);
+	FUNCTION 1 (interval, interval) pg_catalog.interval_cmp(interval, interval),
+	FUNCTION 7 (interval, interval) pg_catalog.interval_hash_extended(interval, bigint);
 COMMENT ON OPERATOR CLASS @extschema@.interval_key_ops USING snii IS
 	'keys of interval';
 
@@ -534,8 +534,8 @@ CREATE OPERATOR CLASS @extschema@.numeric_key_ops
 	OPERATOR 3 pg_catalog.= (numeric, numeric),
 	OPERATOR 4 pg_catalog.>= (numeric, numeric),
 	OPERATOR 5 pg_catalog.> (numeric, numeric),
-	FUNCTION 2 (numeric, numeric) pg_catalog.numeric_cmp(numeric, numeric),
-	FUNCTION 3 (numeric, numeric) pg_catalog.hash_numeric_extended(numeric, bigint);
+	FUNCTION 1 (numeric, numeric) pg_catalog.numeric_cmp(numeric, numeric),
+	FUNCTION 7 (numeric, numeric) pg_catalog.hash_numeric_extended(numeric, bigint);
 COMMENT ON OPERATOR CLASS @extschema@.numeric_key_ops USING snii IS
 	'keys of numeric';
 
@@ -546,7 +546,7 @@ CREATE OPERATOR CLASS @extschema@.oid_key_ops
 	OPERATOR 3 pg_catalog.= (oid, oid),
 	OPERATOR 4 pg_catalog.>= (oid, oid),
 	OPERATOR 5 pg_catalog.> (oid, oid),
-	FUNCTION 2 (oid, oid) pg_catalog.btoidcmp(oid, oid);
+	FUNCTION 1 (oid, oid) pg_catalog.btoidcmp(oid, oid);
 COMMENT ON OPERATOR CLASS @extschema@.oid_key_ops USING snii IS
 	'keys of oid';
 
@@ -557,8 +557,8 @@ CREATE OPERATOR CLASS @extschema@.text_key_ops
 	OPERATOR 3 pg_catalog.= (text, text),
 	OPERATOR 4 pg_catalog.>= (text, text),
 	OPERATOR 5 pg_catalog.> (text, text),
-	FUNCTION 2 (text, text) pg_catalog.bttextcmp(text, text),
-	FUNCTION 3 (text, text) pg_catalog.hashtextextended(text, bigint);
+	FUNCTION 1 (text, text) pg_catalog.bttextcmp(text, text),
+	FUNCTION 7 (text, text) pg_catalog.hashtextextended(text, bigint);
 COMMENT ON OPERATOR CLASS @extschema@.text_key_ops USING snii IS
 	'keys of text and varchar: each value as a whole';
 
@@ -569,7 +569,7 @@ CREATE OPERATOR CLASS @extschema@.time_key_ops
 	OPERATOR 3 pg_catalog.= (time, time),
 	OPERATOR 4 pg_catalog.>= (time, time),
 	OPERATOR 5 pg_catalog.> (time, time),
-	FUNCTION 2 (time, time) pg_catalog.time_cmp(time without time zone, time without time zone);
+	FUNCTION 1 (time, time) pg_catalog.time_cmp(time without time zone, time without time zone);
 COMMENT ON OPERATOR CLASS @extschema@.time_key_ops USING snii IS
 	'keys of time';
 
@@ -580,7 +580,7 @@ CREATE OPERATOR CLASS @extschema@.timestamp_key_ops
 	OPERATOR 3 pg_catalog.= (timestamp, timestamp),
 	OPERATOR 4 pg_catalog.>= (timestamp, timestamp),
 	OPERATOR 5 pg_catalog.> (timestamp, timestamp),
-	FUNCTION 2 (timestamp, timestamp) pg_catalog.timestamp_cmp(timestamp without time zone, timestamp without time zone);
+	FUNCTION 1 (timestamp, timestamp) pg_catalog.timestamp_cmp(timestamp without time zone, timestamp without time zone);
 COMMENT ON OPERATOR CLASS @extschema@.timestamp_key_ops USING snii IS
 	'keys of timestamp';
 
@@ -591,7 +591,7 @@ CREATE OPERATOR CLASS @extschema@.timestamptz_key_ops
 	OPERATOR 3 pg_catalog.= (timestamptz, timestamptz),
 	OPERATOR 4 pg_catalog.>= (timestamptz, timestamptz),
 	OPERATOR 5 pg_catalog.> (timestamptz, timestamptz),
-	FUNCTION 2 (timestamptz, timestamptz) pg_catalog.timestamptz_cmp(timestamp with time zone, timestamp with time zone);
+	FUNCTION 1 (timestamptz, timestamptz) pg_catalog.timestamptz_cmp(timestamp with time zone, timestamp with time zone);
 COMMENT ON OPERATOR CLASS @extschema@.timestamptz_key_ops USING snii IS
 	'keys of timestamp with time zone';
 
@@ -602,7 +602,7 @@ CREATE OPERATOR CLASS @extschema@.uuid_key_ops
 	OPERATOR 3 pg_catalog.= (uuid, uuid),
 	OPERATOR 4 pg_catalog.>= (uuid, uuid),
 	OPERATOR 5 pg_catalog.> (uuid, uuid),
-	FUNCTION 2 (uuid, uuid) pg_catalog.uuid_cmp(uuid, uuid);
+	FUNCTION 1 (uuid, uuid) pg_catalog.uuid_cmp(uuid, uuid);
 COMMENT ON OPERATOR CLASS @extschema@.uuid_key_ops USING snii IS
 	'keys of uuid';
 
@@ -637,12 +637,12 @@ ALTER OPERATOR FAMILY @extschema@.datetime_key_ops USING snii ADD
 	OPERATOR 3 pg_catalog.= (timestamp with time zone, timestamp without time zone),
 	OPERATOR 4 pg_catalog.>= (timestamp with time zone, timestamp without time zone),
 	OPERATOR 5 pg_catalog.> (timestamp with time zone, timestamp without time zone),
-	FUNCTION 2 (date, timestamp without time zone) pg_catalog.date_cmp_timestamp(date, timestamp without time zone),
-	FUNCTION 2 (date, timestamp with time zone) pg_catalog.date_cmp_timestamptz(date, timestamp with time zone),
-	FUNCTION 2 (timestamp without time zone, date) pg_catalog.timestamp_cmp_date(timestamp without time zone, date),
-	FUNCTION 2 (timestamp without time zone, timestamp with time zone) pg_catalog.timestamp_cmp_timestamptz(timestamp without time zone, timestamp with time zone),
-	FUNCTION 2 (timestamp with time zone, date) pg_catalog.timestamptz_cmp_date(timestamp with time zone, date),
-	FUNCTION 2 (timestamp with time zone, timestamp without time zone) pg_catalog.timestamptz_cmp_timestamp(timestamp with time zone, timestamp without time zone);
+	FUNCTION 1 (date, timestamp without time zone) pg_catalog.date_cmp_timestamp(date, timestamp without time zone),
+	FUNCTION 1 (date, timestamp with time zone) pg_catalog.date_cmp_timestamptz(date, timestamp with time zone),
+	FUNCTION 1 (timestamp without time zone, date) pg_catalog.timestamp_cmp_date(timestamp without time zone, date),
+	FUNCTION 1 (timestamp without time zone, timestamp with time zone) pg_catalog.timestamp_cmp_timestamptz(timestamp without time zone, timestamp with time zone),
+	FUNCTION 1 (timestamp with time zone, date) pg_catalog.timestamptz_cmp_date(timestamp with time zone, date),
+	FUNCTION 1 (timestamp with time zone, timestamp without time zone) pg_catalog.timestamptz_cmp_timestamp(timestamp with time zone, timestamp without time zone);
 
 ALTER OPERATOR FAMILY @extschema@.float_key_ops USING snii ADD
 	OPERATOR 1 pg_catalog.< (real, double precision),
@@ -655,8 +655,8 @@ ALTER OPERATOR FAMILY @extschema@.float_key_ops USING snii ADD
 	OPERATOR 3 pg_catalog.= (double precision, real),
 	OPERATOR 4 pg_catalog.>= (double precision, real),
 	OPERATOR 5 pg_catalog.> (double precision, real),
-	FUNCTION 2 (real, double precision) pg_catalog.btfloat48cmp(real, double precision),
-	FUNCTION 2 (double precision, real) pg_catalog.btfloat84cmp(double precision, real);
+	FUNCTION 1 (real, double precision) pg_catalog.btfloat48cmp(real, double precision),
+	FUNCTION 1 (double precision, real) pg_catalog.btfloat84cmp(double precision, real);
 
 ALTER OPERATOR FAMILY @extschema@.integer_key_ops USING snii ADD
 	OPERATOR 1 pg_catalog.< (bigint, smallint),
@@ -689,12 +689,12 @@ ALTER OPERATOR FAMILY @extschema@.integer_key_ops USING snii ADD
 	OPERATOR 3 pg_catalog.= (integer, smallint),
 	OPERATOR 4 pg_catalog.>= (integer, smallint),
 	OPERATOR 5 pg_catalog.> (integer, smallint),
-	FUNCTION 2 (bigint, smallint) pg_catalog.btint82cmp(bigint, smallint),
-	FUNCTION 2 (bigint, integer) pg_catalog.btint84cmp(bigint, integer),
-	FUNCTION 2 (smallint, bigint) pg_catalog.btint28cmp(smallint, bigint),
-	FUNCTION 2 (smallint, integer) pg_catalog.btint24cmp(smallint, integer),
-	FUNCTION 2 (integer, bigint) pg_catalog.btint48cmp(integer, bigint),
-	FUNCTION 2 (integer, smallint) pg_catalog.btint42cmp(integer, smallint);
+	FUNCTION 1 (bigint, smallint) pg_catalog.btint82cmp(bigint, smallint),
+	FUNCTION 1 (bigint, integer) pg_catalog.btint84cmp(bigint, integer),
+	FUNCTION 1 (smallint, bigint) pg_catalog.btint28cmp(smallint, bigint),
+	FUNCTION 1 (smallint, integer) pg_catalog.btint24cmp(smallint, integer),
+	FUNCTION 1 (integer, bigint) pg_catalog.btint48cmp(integer, bigint),
+	FUNCTION 1 (integer, smallint) pg_catalog.btint42cmp(integer, smallint);
 
 -- ---------------------------------------------------------------------
 -- Maintenance and inspection

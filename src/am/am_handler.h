@@ -16,11 +16,11 @@
 #define SNII_STRATEGIES			10
 
 /*
- * Support functions: the name of the analyzer that a class prescribes; of key
- * classes 2, order, and 3, extended hash (key/key_desc.h).
+ * Support functions.  Of an access method with order, later versions of
+ * PostgreSQL take 1 to 6 for btree's.  Key classes have 1, order, and 7,
+ * extended hash (key/key_desc.h); others may have 8 (query/query_column.h).
  */
-#define SNII_ANALYZER_PROC		1
-#define SNII_PROCS				3
+#define SNII_PROCS				8
 
 extern bool snii_am_validate(Oid opclass);
 

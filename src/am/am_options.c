@@ -25,7 +25,7 @@ PG_FUNCTION_INFO_V1(snii_keyword_analyzer);
 static relopt_kind options_kind;
 
 /*
- * Support function 1 of text_keyword_ops: the analyzer of its columns.
+ * Support function 8 of text_keyword_ops: the analyzer of its columns.
  */
 Datum
 snii_keyword_analyzer(PG_FUNCTION_ARGS)

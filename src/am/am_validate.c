@@ -9,6 +9,7 @@
 
 #include "am/am_handler.h"
 #include "key/key_desc.h"
+#include "query/query_column.h"
 
 #include "access/amvalidate.h"
 #include "access/htup_details.h"

@@ -28,8 +28,8 @@
 #define SNII_KEY_NULL_LAST		2
 
 /* Support functions of key operator classes. */
-#define SNII_KEY_COMPARE_PROC	2
-#define SNII_KEY_HASH_PROC		3	/* extended, 64 bits */
+#define SNII_KEY_COMPARE_PROC	1
+#define SNII_KEY_HASH_PROC		7	/* extended, 64 bits */
 
 typedef enum SniiKeyClass
 {

@@ -199,16 +199,16 @@ substitute_mutator(Node *node, void *arg)
 
 /*
  * Analyzer that the operator class of an index column (0-based) prescribes by
- * its support function 1; NULL if it leaves that to the options.
+ * support function SNII_ANALYZER_PROC; NULL if it leaves that to the options.
  */
 static const SniiAnalyzer *
 opclass_analyzer(Relation index, int column)
 {
 	FmgrInfo   *proc;
 
-	if (!OidIsValid(index_getprocid(index, column + 1, 1)))
+	if (!OidIsValid(index_getprocid(index, column + 1, SNII_ANALYZER_PROC)))
 		return NULL;
-	proc = index_getprocinfo(index, column + 1, 1);
+	proc = index_getprocinfo(index, column + 1, SNII_ANALYZER_PROC);
 	return snii_text_analyzer_by_name(
 									  TextDatumGetCString(FunctionCall0Coll(proc, InvalidOid)));
 }

@@ -12,6 +12,12 @@
 #include "query/query_type.h"
 #include "utils/rel.h"
 
+/*
+ * Support function of an operator class that names its analyzer; 1 to 7 belong
+ * to key classes.
+ */
+#define SNII_ANALYZER_PROC		8
+
 /* What was found about an expression. */
 typedef struct SniiColumn
 {
