@@ -161,8 +161,13 @@ SELECT on_both($$CREATE TABLE @_p1 PARTITION OF @_p FOR VALUES FROM (0) TO (100)
 SELECT on_both($$CREATE TABLE @_p2 (v int, k text, dropped int, id int)$$);
 SELECT on_both($$ALTER TABLE @_p2 DROP COLUMN dropped$$);
 SELECT on_both($$ALTER TABLE @_p ATTACH PARTITION @_p2 FOR VALUES FROM (100) TO (200)$$);
--- core wants a btree for a unique index over partitions
-CREATE UNIQUE INDEX snii_p_id ON snii_p USING snii (id);
+-- up to 17, core wants a btree for a unique index over partitions
+DO $$
+BEGIN
+	CREATE UNIQUE INDEX snii_p_id ON snii_p USING snii (id);
+	DROP INDEX snii_p_id;
+EXCEPTION WHEN feature_not_supported THEN NULL;
+END $$;
 CREATE UNIQUE INDEX btree_p1_id ON btree_p1 (id);
 CREATE UNIQUE INDEX snii_p1_id ON snii_p1 USING snii (id);
 CREATE UNIQUE INDEX btree_p2_id ON btree_p2 (id);
