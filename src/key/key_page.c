@@ -143,7 +143,7 @@ snii_key_page_open(SniiKeyPageReader *r, const SniiKeyDesc *desc,
 		r->end + r->nrestarts * sizeof(uint16) == len;
 }
 
-static inline bool
+static pg_attribute_always_inline bool
 get_length(const uint8 *page, uint32 end, uint32 *at, uint32 *n)
 {
 	if (*at >= end)
@@ -161,7 +161,7 @@ get_length(const uint8 *page, uint32 end, uint32 *at, uint32 *n)
 /*
  * The lengths of the entry at offset *at, which is moved to its bytes.
  */
-static inline bool
+static pg_attribute_always_inline bool
 get_header(const SniiKeyPageReader *r, uint32 *at, uint32 *shared,
 		   uint32 *rest, uint32 *payload)
 {
@@ -186,7 +186,7 @@ get_header(const SniiKeyPageReader *r, uint32 *at, uint32 *shared,
 }
 
 /* Make the entry whose bytes are at "at" the one at hand. */
-static inline void
+static pg_attribute_always_inline void
 take_entry(SniiKeyPageReader *r, uint32 at, uint32 rest, uint32 payload)
 {
 	/* What is copied too much is of the page, and falls behind the string. */
@@ -202,7 +202,7 @@ take_entry(SniiKeyPageReader *r, uint32 at, uint32 rest, uint32 payload)
 }
 
 /* Read the entry at r->next, behind the one at hand. */
-static inline bool
+static pg_attribute_always_inline bool
 read_entry(SniiKeyPageReader *r)
 {
 	uint32		at = r->next;
@@ -316,7 +316,7 @@ find_restart(SniiKeyPageReader *r, const SniiKeyPos *pos, uint32 *restart,
 		if (!restart_offset(r, middle, &at) ||
 			!get_header(r, &at, &shared, &rest, &payload) || shared != 0)
 			return false;
-		if (snii_key_compare_pos(r->desc, r->page + at, rest, pos) < 0)
+		if (snii_key_before(r->desc, r->page + at, rest, pos))
 			low = middle + 1;
 		else
 			high = middle;

@@ -3,8 +3,8 @@
  * key_run.c
  *	  Reading a run.
  *
- * What is needed to find a page, but for the page itself, is kept by each
- * backend: the head, the groups of the filter, and the extents of the streams
+ * What every look-up needs is kept by each backend: the head, the groups of
+ * the filter, the root of the index, and the extents of the streams
  * (SniiObject).  Ids of segments are never used twice in a file, so what is
  * kept is found by file and id and cannot be stale; a transaction's own file
  * may begin anew in place, then nothing is kept.
@@ -38,6 +38,8 @@ struct SniiKeyRun
 	const uint8 *first;
 	const uint8 *last;
 	Group	   *groups;
+	uint8	   *root;			/* copy of the index page, if there is one */
+	uint32		root_len;
 };
 
 static void
@@ -115,6 +117,25 @@ load_groups(SniiKeyRun *run, const uint8 *at, const uint8 *end)
 		damaged(run->object, "table of filter groups");
 }
 
+static void check_index_page(const SniiKeyRun *run, const uint8 *page,
+							 uint32 len, int level);
+
+/* Every look-up begins at the root. */
+static void
+load_root(SniiKeyRun *run)
+{
+	const uint8 *page;
+	Buffer		buf;
+
+	buf = snii_storage_pin(run->object, SNII_KEY_STREAM_INDEX,
+						   run->head.root, InvalidBuffer, &page,
+						   &run->root_len);
+	check_index_page(run, page, run->root_len, run->head.levels);
+	run->root = palloc(run->root_len);
+	memcpy(run->root, page, run->root_len);
+	ReleaseBuffer(buf);
+}
+
 SniiKeyRun *
 snii_key_run_load(Relation index, const SniiKeyDesc *desc, SniiObject *object,
 				  uint64 nentries)
@@ -137,6 +158,8 @@ snii_key_run_load(Relation index, const SniiKeyDesc *desc, SniiObject *object,
 		damaged(object, "range");
 	load_groups(run, run->last + run->head.last_len,
 				bytes + run->head.length);
+	if (run->head.levels > 0)
+		load_root(run);
 	return run;
 }
 
@@ -418,7 +441,7 @@ find_child(const SniiKeyDesc *desc, const SniiKeyRun *run,
 
 		if (!index_item(page, len, middle, &child, &sep, &sep_len))
 			damaged(run->object, "index page");
-		if (snii_key_compare_pos(desc, sep, sep_len, pos) < 0)
+		if (snii_key_before(desc, sep, sep_len, pos))
 			low = middle;
 		else
 			high = middle;
@@ -433,9 +456,12 @@ snii_key_run_page_of(const SniiKeyDesc *desc, const SniiKeyRun *run,
 					 const SniiKeyPos *pos)
 {
 	Buffer		buf = InvalidBuffer;
-	uint32		child = run->head.root;
+	uint32		child;
 
-	for (int level = run->head.levels; level > 0; level--)
+	if (run->head.levels == 0)
+		return 0;
+	child = find_child(desc, run, run->root, run->root_len, pos);
+	for (int level = run->head.levels - 1; level > 0; level--)
 	{
 		const uint8 *page;
 		uint32		len;
@@ -449,8 +475,6 @@ snii_key_run_page_of(const SniiKeyDesc *desc, const SniiKeyRun *run,
 	}
 	if (BufferIsValid(buf))
 		ReleaseBuffer(buf);
-	if (run->head.levels == 0)
-		return 0;
 	if (child >= run->head.ndata)
 		damaged(run->object, "data page does not exist");
 	return child;

@@ -219,6 +219,16 @@ make_entries(Corpus *c)
 	}
 	MemoryContextDelete(row);
 	qsort_arg(result, c->n, sizeof(SniiKeyEntry), compare_entries, c->desc);
+
+	/* Neighbours beside each other, as far as measurements are concerned. */
+	for (uint64 i = 0; i < c->n; i++)
+	{
+		uint8	   *copy = palloc(result[i].len + result[i].payload_len);
+
+		memcpy(copy, result[i].str, result[i].len + result[i].payload_len);
+		result[i].str = copy;
+		result[i].payload = copy + result[i].len;
+	}
 	c->entries = result;
 }
 
