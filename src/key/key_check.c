@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "key/key_check.h"
+#include "key/key_reader.h"
 #include "key/key_record.h"
 #include "key/key_run.h"
 #include "storage/storage_page.h"
@@ -20,8 +21,10 @@ typedef struct Check
 	Relation	index;
 	const SniiKeyDesc *desc;
 	SniiKeyRun *run;
-	SniiKeyCursor *cursor;
-	SniiKeyBytes last;
+	SniiKeyReader reader;
+	SniiKeyCursor *cursor;		/* for the ways to an entry */
+	uint32		last_len;
+	uint8		last[SNII_KEY_MAX_ENTRY];
 } Check;
 
 static void
@@ -34,45 +37,84 @@ fault(const Check *check, const char *what)
 						   what);
 }
 
-/* An entry by itself, and behind the one before. */
+/*
+ * An entry by itself, and behind the one before; the reader sees that bytes
+ * are in order, and restarts and numbers where they should be.
+ */
 static void
-check_entry(Check *check, uint64 n)
+check_entry(Check *check, const SniiKeyEntry *entry)
 {
-	SniiKeyCursor *c = check->cursor;
 	Datum		values[INDEX_MAX_KEYS];
 	bool		isnull[INDEX_MAX_KEYS];
 	ItemPointerData tid;
 
-	if (c->ordinal != n)
-		fault(check, "entries are not numbered in order");
-	if (!snii_key_valid(check->desc, c->entry.str, c->entry.len))
+	if (!snii_key_valid(check->desc, entry->str, entry->len))
 		fault(check, "malformed entry");
-	snii_key_decode(check->index, check->desc, &c->entry, values, isnull);
-	snii_key_get_tid(&c->entry, &tid);
+	snii_key_decode(check->index, check->desc, entry, values, isnull);
+	snii_key_get_tid(entry, &tid);
 	if (!snii_storage_tid_is_valid(&tid))
 		fault(check, "entry with an invalid TID");
-	if (n > 0 && snii_key_compare(check->desc, check->last.data,
-								  check->last.len, c->entry.str,
-								  c->entry.len) >= 0)
+	if (!check->desc->all_bytes && check->last_len > 0 &&
+		snii_key_compare(check->desc, check->last, check->last_len,
+						 entry->str, entry->len) >= 0)
 		fault(check, "entries are out of order");
 }
 
 /*
- * The ways that a look-up takes lead to the entry: index, page, filter.
+ * The ways that a look-up takes lead to the entry: filter, and to both ends of
+ * each page the index.
  */
 static void
-check_ways(Check *check, SniiKeyCursor *other)
+check_ways(Check *check, const SniiKeyEntry *entry)
 {
-	const SniiKeyEntry *entry = &check->cursor->entry;
+	const SniiKeyReader *r = &check->reader;
 	uint32		len = entry->len - SNII_KEY_TID_BYTES;
 	SniiKeyPos	pos = {entry->str, entry->len, false};
 
-	if (!snii_key_cursor_seek(other, &pos) ||
-		other->ordinal != check->cursor->ordinal)
+	if ((r->page.item == 0 || r->page.item + 1 == r->page.nentries) &&
+		(!snii_key_cursor_seek(check->cursor, &pos) ||
+		 check->cursor->ordinal != snii_key_reader_ordinal(r)))
 		fault(check, "index does not lead to an entry");
-	if (!snii_key_run_may_have(check->desc, check->run, entry->str, len,
+	if ((check->last_len != entry->len ||
+		 memcmp(check->last, entry->str, len) != 0) &&
+		!snii_key_run_may_have(check->desc, check->run, entry->str, len,
 							   snii_key_hash(check->desc, entry->str, len)))
 		fault(check, "filter lacks a key");
+}
+
+/* Read all entries; row is a context for each of them. */
+static void
+check_entries(Check *check, MemoryContext row)
+{
+	SniiKeyReader *r = &check->reader;
+	SniiKeyEntry first;
+	SniiKeyEntry last;
+
+	snii_key_run_range(check->run, &first, &last);
+	while (snii_key_reader_next(r))
+	{
+		MemoryContext old = MemoryContextSwitchTo(row);
+		SniiKeyEntry entry;
+
+		entry.str = r->page.str;
+		entry.len = r->page.len;
+		entry.payload = r->page.payload;
+		entry.payload_len = r->page.payload_len;
+		CHECK_FOR_INTERRUPTS();
+		check_entry(check, &entry);
+		check_ways(check, &entry);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(row);
+		if (check->last_len == 0 &&
+			(first.len != entry.len ||
+			 memcmp(first.str, entry.str, first.len) != 0))
+			fault(check, "first entry is not that of the head");
+		check->last_len = entry.len;
+		memcpy(check->last, entry.str, entry.len);
+	}
+	if (last.len != check->last_len ||
+		memcmp(last.str, check->last, last.len) != 0)
+		fault(check, "last entry is not that of the head");
 }
 
 void
@@ -85,44 +127,17 @@ snii_key_check_segment(Relation index, SniiObject *object, uint64 ndocs,
 	MemoryContext row = AllocSetContextCreate(context, "snii key check row",
 											  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	Check		check = {0};
-	SniiKeyCursor *other = palloc(sizeof(SniiKeyCursor));
-	SniiKeyEntry first;
-	SniiKeyEntry last;
-	uint64		n = 0;
+	Check	   *check = palloc(sizeof(Check));
 
-	check.index = index;
-	check.desc = snii_key_desc(index);
-	check.run = snii_key_run_load(index, check.desc, object, ndocs);
-	check.cursor = palloc(sizeof(SniiKeyCursor));
-	snii_key_cursor_init(check.cursor, check.desc, check.run);
-	snii_key_cursor_init(other, check.desc, check.run);
-	snii_key_run_range(check.run, &first, &last);
-	for (bool more = snii_key_cursor_first(check.cursor); more;
-		 more = snii_key_cursor_next(check.cursor))
-	{
-		CHECK_FOR_INTERRUPTS();
-		MemoryContextSwitchTo(row);
-		check_entry(&check, n);
-		check_ways(&check, other);
-		MemoryContextSwitchTo(context);
-		MemoryContextReset(row);
-		if (n == 0 && (first.len != check.cursor->entry.len ||
-					   memcmp(first.str, check.cursor->entry.str,
-							  first.len) != 0))
-			fault(&check, "first entry is not that of the head");
-		check.last.len = 0;
-		snii_key_bytes_add(&check.last, check.cursor->entry.str,
-						   check.cursor->entry.len);
-		n++;
-	}
-	if (n != ndocs)
-		fault(&check, "wrong number of entries");
-	if (last.len != check.last.len ||
-		memcmp(last.str, check.last.data, last.len) != 0)
-		fault(&check, "last entry is not that of the head");
-	snii_key_cursor_close(check.cursor);
-	snii_key_cursor_close(other);
+	check->index = index;
+	check->desc = snii_key_desc(index);
+	check->run = snii_key_run_load(index, check->desc, object, ndocs);
+	check->last_len = 0;
+	check->cursor = palloc(sizeof(SniiKeyCursor));
+	snii_key_cursor_init(check->cursor, check->desc, check->run);
+	snii_key_reader_init(&check->reader, check->desc, object, ndocs);
+	check_entries(check, row);
+	snii_key_cursor_close(check->cursor);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 }

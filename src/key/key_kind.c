@@ -30,13 +30,10 @@ static void
 take_record(Relation index, const SniiKeyDesc *desc, const SniiRecord *record,
 			SniiKeySort *sort)
 {
-	uint8		str[SNII_ORDERED_MAX_BODY + SNII_KEY_TID_BYTES];
+	uint8		str[SNII_KEY_MAX_ENTRY];
 	SniiKeyEntry entry;
 
 	snii_key_record_parse(desc, record, &entry);
-	if (entry.len > SNII_ORDERED_MAX_BODY)
-		snii_storage_corrupted(index, InvalidBlockNumber,
-							   "record of the write buffer is too long");
 	memcpy(str, entry.str, entry.len);
 	snii_key_record_tid(record, str + entry.len);
 	entry.str = str;
@@ -115,6 +112,9 @@ key_tids(Relation index, SniiObject *object, uint64 ndocs, SniiTidSink sink,
  * ----------------------------------------------------------------
  */
 
+/* Marks between two looks at others. */
+#define POLL_MARKS	4096
+
 /* Ordinal of a string that is there. */
 static uint64
 find_string(Relation index, SniiKeyCursor *c, const uint8 *str, uint32 len)
@@ -132,20 +132,25 @@ static uint64
 key_find_record(Relation index, SniiObject *output, uint64 ndocs,
 				const SniiRecord *record)
 {
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "snii key search",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
 	SniiKeyDesc *desc = snii_key_desc(index);
-	SniiKeyRun *run = snii_key_run_load(index, desc, output, ndocs);
 	SniiKeyCursor *c = palloc(sizeof(SniiKeyCursor));
 	SniiKeyEntry entry;
-	uint8		str[SNII_ORDERED_MAX_BODY + SNII_KEY_TID_BYTES];
+	uint8		str[SNII_KEY_MAX_ENTRY];
 	uint64		result;
 
 	snii_key_record_parse(desc, record, &entry);
 	memcpy(str, entry.str, entry.len);
 	snii_key_record_tid(record, str + entry.len);
-	snii_key_cursor_init(c, desc, run);
+	snii_key_cursor_init(c, desc, snii_key_run_load(index, desc, output,
+													ndocs));
 	result = find_string(index, c, str, entry.len + SNII_KEY_TID_BYTES);
 	snii_key_cursor_close(c);
-	pfree(c);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
 	return result;
 }
 
@@ -157,34 +162,22 @@ key_find_marked(Relation index, SniiObject *output, uint64 ndocs,
 	SniiKeyDesc *desc = snii_key_desc(index);
 	SniiKeyCursor *from = palloc(sizeof(SniiKeyCursor));
 	SniiKeyCursor *to = palloc(sizeof(SniiKeyCursor));
-	SniiKeyRun *run = snii_key_run_load(index, desc, input, input_ndocs);
-	uint32		npages = snii_key_run_data_pages(run);
 
-	snii_key_cursor_init(from, desc, run);
+	snii_key_cursor_init(from, desc, snii_key_run_load(index, desc, input,
+													   input_ndocs));
 	snii_key_cursor_init(to, desc, snii_key_run_load(index, desc, output,
 													 ndocs));
-	for (uint32 page = 0; page < npages; page++)
+	for (uint64 i = 0; i < input_ndocs; i++)
 	{
-		uint32		n;
-		uint64		first;
-
-		snii_storage_poll();
-		snii_key_cursor_page(from, page);
-		n = from->reader.nentries;
-		first = from->reader.first_ordinal;
-		for (uint32 i = 0; i < n; i++)
+		if (i % POLL_MARKS == 0)
+			snii_storage_poll();
+		if (late[i / 8] == 0)
+			i |= 7;
+		else if ((late[i / 8] & (1 << (i % 8))) != 0)
 		{
-			uint64		ordinal = first + i;
-
-			if (ordinal < input_ndocs &&
-				(late[ordinal / 8] & (1 << (ordinal % 8))) != 0)
-			{
-				if (!snii_key_page_goto(&from->reader, i))
-					snii_storage_corrupted(index, InvalidBlockNumber,
-										   "data page of a run is damaged");
-				sink(arg, find_string(index, to, from->reader.str,
-									  from->reader.len));
-			}
+			snii_key_cursor_goto(from, i);
+			sink(arg, find_string(index, to, from->entry.str,
+								  from->entry.len));
 		}
 	}
 	snii_key_cursor_close(from);

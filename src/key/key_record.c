@@ -44,25 +44,20 @@ void
 snii_key_record_parse(const SniiKeyDesc *desc, const SniiRecord *record,
 					  SniiKeyEntry *entry)
 {
-	uint16		len;
+	uint16		len = (uint16) record->len;
+	size_t		front = has_payload(desc) ? sizeof(len) : 0;
 
-	if (!has_payload(desc))
-	{
-		entry->str = record->data;
-		entry->len = (uint32) record->len;
-		entry->payload = NULL;
-		entry->payload_len = 0;
-		return;
-	}
-	if (record->len < sizeof(len))
+	if (record->len < front ||
+		record->len - front > SNII_KEY_MAX_ENTRY - SNII_KEY_TID_BYTES)
 		malformed(desc);
-	memcpy(&len, record->data, sizeof(len));
-	if (len > record->len - sizeof(len))
+	if (front > 0)
+		memcpy(&len, record->data, sizeof(len));
+	if (len == 0 || len > record->len - front)
 		malformed(desc);
-	entry->str = record->data + sizeof(len);
+	entry->str = record->data + front;
 	entry->len = len;
-	entry->payload = entry->str + len;
-	entry->payload_len = (uint32) (record->len - sizeof(len) - len);
+	entry->payload = front > 0 ? entry->str + len : NULL;
+	entry->payload_len = (uint32) (record->len - front - len);
 }
 
 /* ----------------------------------------------------------------
@@ -77,8 +72,6 @@ string_of(const SniiKeyDesc *desc, const SniiRecord *record, uint8 *out)
 	SniiKeyEntry entry;
 
 	snii_key_record_parse(desc, record, &entry);
-	if (entry.len + SNII_KEY_TID_BYTES > SNII_ORDERED_MAX_BODY)
-		malformed(desc);
 	memcpy(out, entry.str, entry.len);
 	snii_key_record_tid(record, out + entry.len);
 	return entry.len + SNII_KEY_TID_BYTES;

@@ -22,7 +22,8 @@ extern void snii_key_record_make(const SniiKeyDesc *desc,
 								 SniiKeyBytes *body);
 
 /*
- * Take a record apart; entry->str and len are the key without TID.  Malformed
+ * Take a record apart; entry->str and len are the key without TID.  With the
+ * TID and the payload that is SNII_KEY_MAX_ENTRY bytes at most.  Malformed
  * bytes raise ERRCODE_INDEX_CORRUPTED.
  */
 extern void snii_key_record_parse(const SniiKeyDesc *desc,

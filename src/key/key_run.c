@@ -647,6 +647,64 @@ snii_key_cursor_prev(SniiKeyCursor *c)
 	return show(c);
 }
 
+/* Guesses of the page of an ordinal, after which the range is halved. */
+#define GUESSES		4
+
+/*
+ * To the page of an ordinal: the one at hand or the next one, or it is guessed,
+ * since pages have about as many entries each.
+ */
+static void
+load_page_of(SniiKeyCursor *c, uint64 ordinal)
+{
+	uint32		low = 0;
+	uint32		high = c->run->head.ndata;	/* pages from here on are behind */
+	uint64		low_first = 0;
+	uint64		high_first = c->run->head.nentries;
+	uint32		page = c->page;
+
+	if (!BufferIsValid(c->buffer))
+		page = (uint32) ((double) ordinal / high_first * high);
+	for (int guess = 0; low < high && low_first <= ordinal &&
+		 ordinal < high_first; guess++)
+	{
+		load_page(c, Min(Max(page, low), high - 1));
+		page = c->page;
+		if (ordinal < c->reader.first_ordinal)
+		{
+			high = page;
+			high_first = c->reader.first_ordinal;
+		}
+		else if (ordinal - c->reader.first_ordinal >= c->reader.nentries)
+		{
+			low = page + 1;
+			low_first = c->reader.first_ordinal + c->reader.nentries;
+		}
+		else
+			return;
+		if (guess == 0 && low > 0 && ordinal - low_first <
+			c->reader.nentries)
+			page = low;
+		else if (guess < GUESSES)
+			page = low + (uint32) ((double) (ordinal - low_first) /
+								   (double) (high_first - low_first) *
+								   (high - low));
+		else
+			page = low + (high - low) / 2;
+	}
+	damaged(c->run->object, "entries are not numbered in order");
+}
+
+void
+snii_key_cursor_goto(SniiKeyCursor *c, uint64 ordinal)
+{
+	load_page_of(c, ordinal);
+	if (!snii_key_page_goto(&c->reader,
+							(uint32) (ordinal - c->reader.first_ordinal)))
+		damaged_page(c);
+	(void) show(c);
+}
+
 void
 snii_key_cursor_close(SniiKeyCursor *c)
 {

@@ -120,6 +120,9 @@ extern bool snii_key_cursor_prev(SniiKeyCursor *c);
 /* To the first entry of a data page. */
 extern bool snii_key_cursor_page(SniiKeyCursor *c, uint32 page);
 
+/* To the entry of an ordinal; an error if there is none. */
+extern void snii_key_cursor_goto(SniiKeyCursor *c, uint64 ordinal);
+
 /* Let go of the pin. */
 extern void snii_key_cursor_close(SniiKeyCursor *c);
 

@@ -146,6 +146,13 @@ check_search(Corpus *c, SniiKeyCursor *cursor, const SniiKeyEntry *entries,
 			snii_key_cursor_prev(cursor);
 		check_place(cursor, entries, n, i, "step");
 	}
+	i = (int64) test_krun_range(&c->prng, 0, n - 1);
+	snii_key_cursor_goto(cursor, (uint64) i);
+	check_place(cursor, entries, n, i, "goto");
+	i += (int64) test_krun_range(&c->prng, 0, 500);
+	i = Min(i, (int64) n - 1);
+	snii_key_cursor_goto(cursor, (uint64) i);
+	check_place(cursor, entries, n, i, "goto behind");
 	random_pos(c, entries, n, bytes, &pos);
 	i = (int64) count_before(c->desc, entries, n, &pos);
 	snii_key_cursor_seek_before(cursor, &pos);
