@@ -23,7 +23,8 @@ typedef enum SniiKindId
 {
 	SNII_KIND_INVERTED = 1,
 	SNII_KIND_KEY = 2,
-	SNII_KIND_TEST = 15			/* test/modules only */
+	SNII_KIND_TEST_ORDERED = 14,	/* test/modules only */
+	SNII_KIND_TEST = 15			/* the same */
 } SniiKindId;
 
 /* Records to make a segment of, in the order of their ordinals. */

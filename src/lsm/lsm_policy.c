@@ -125,7 +125,8 @@ snii_lsm_policy_segments(const SniiDirEntry *entries, int n,
 
 /*
  * The longest merge that begins at "first", of segments of tier "tier" at
- * most, and satisfies every rule; n is 0 if there is none.
+ * most, and satisfies every rule; n is 0 if there is none.  Segments that have
+ * nothing in common are merged if there are very many of them.
  */
 static SniiPolicyMerge
 run_at(const SniiPolicy *policy, const SniiPolicySegment *segments, int n,
@@ -152,7 +153,8 @@ run_at(const SniiPolicy *policy, const SniiPolicySegment *segments, int n,
 			docs > SNII_POLICY_MAX_DOCS)
 			break;
 		if (len >= policy->fanout && sum >= growth * largest &&
-			snii_lsm_policy_depth(segments + first, len) >= policy->fanout)
+			(n > SNII_POLICY_SEGMENT_LIMIT ||
+			 snii_lsm_policy_depth(segments + first, len) >= policy->fanout))
 			result.n = len;
 	}
 	return result;

@@ -648,6 +648,9 @@ snii_storage_buffer_resume(Relation index, const SniiDirEntry *entry,
 	SniiBufferReader *r = snii_storage_buffer_open(index, entry);
 
 	r->mark = mark;
+	if (r->list->used > SNII_STRETCH_PAGES)
+		snii_storage_corrupted(index, entry->list_head,
+							   "stretch has %u pages", r->list->used);
 	for (; mark->npages < r->list->used; mark->npages++)
 		mark->blocks[mark->npages] =
 			snii_storage_stretch_block(r->list, mark->npages);

@@ -363,7 +363,7 @@ typedef struct SniiFence
 typedef struct SniiFencePage
 {
 	uint16		nfences;
-	uint16		reserved;
+	uint16		nappended;		/* leaves begun where the keys of one ended */
 	uint32		end;			/* where the next fence goes */
 	uint16		offsets[SNII_FENCE_CAPACITY];
 	uint8		fences[FLEXIBLE_ARRAY_MEMBER];

@@ -41,8 +41,16 @@
  */
 #define MAX_LOCKED		8
 
+/* What the separators of a stretch take of the fence page of the next one. */
+#define SEED_FENCES		(SNII_FENCE_CAPACITY / 2)
+#define SEED_BYTES \
+	((SNII_PAGE_PAYLOAD - offsetof(SniiFencePage, fences)) / 2)
+
 /* A leaf is rewritten, not split, if so many of its bytes are dead. */
 #define DEAD_BYTES		(SNII_BUFFER_CAPACITY / 4)
+
+/* Of the records of a leaf one in so many counts as few. */
+#define FEW				16
 
 /* ----------------------------------------------------------------
  *		Pages
@@ -343,6 +351,74 @@ snii_storage_ordered_leaf(Relation index, const SniiDirEntry *stretch,
 }
 
 /* ----------------------------------------------------------------
+ *		Separators for the next stretch
+ * ----------------------------------------------------------------
+ */
+
+/*
+ * What is known of the stretch before.
+ */
+typedef struct Seeds
+{
+	SniiFencePage *fence;		/* copy of its fence page, or NULL */
+} Seeds;
+
+static void
+gather_seeds(Page page, Seeds *seeds)
+{
+	if (seeds->fence == NULL)
+		seeds->fence = palloc(BLCKSZ);
+	memcpy(seeds->fence, fence_of(page), SNII_PAGE_PAYLOAD);
+}
+
+/* The next separator that led to a leaf, from i on; NULL at the end. */
+static const uint8 *
+next_seed(const Seeds *seeds, int *i, SniiFence *f)
+{
+	while (*i < seeds->fence->nfences)
+	{
+		const uint8 *sep = fence_at(seeds->fence, (*i)++, f);
+
+		if (BlockNumberIsValid(f->leaf) && f->len > 0)
+			return sep;
+	}
+	return NULL;
+}
+
+/*
+ * Fences that led to a leaf, so many that they take half of a page at most.
+ * None if most leaves began where the keys ended: those to come are beyond
+ * all of these.
+ */
+static void
+plant_seeds(Page page, const Seeds *seeds)
+{
+	uint32		nbytes = 0;
+	int			n = 0;
+	int			step;
+	int			i = 0;
+	SniiFence	f;
+	const uint8 *sep;
+
+	if (seeds == NULL || seeds->fence == NULL)
+		return;
+	while (next_seed(seeds, &i, &f) != NULL)
+	{
+		nbytes += SNII_FENCE_BYTES + f.len;
+		n++;
+	}
+	if (2 * seeds->fence->nappended > n)
+		return;
+	step = Max((n - 1) / SEED_FENCES, (int) ((nbytes - 1) / SEED_BYTES)) + 1;
+	i = 0;
+	n = 0;
+	while ((sep = next_seed(seeds, &i, &f)) != NULL)
+		if (n++ % step == 0 && fence_has_room(fence_of(page), f.len))
+			add_fence(page, fence_of(page)->nfences, InvalidBlockNumber, sep,
+					  f.len);
+}
+
+/* ----------------------------------------------------------------
  *		Insertion into a leaf that has room
  * ----------------------------------------------------------------
  */
@@ -444,7 +520,7 @@ check_ranges(Relation index, Buffer fence, const SniiOrder *order,
 static Attempt
 try_insert(Relation index, const SniiOrder *order,
 		   const SniiOrderedTail *tail, const SniiOrderedCheck *check,
-		   const SniiRecord *record)
+		   const SniiRecord *record, Seeds *seeds)
 {
 	Buffer		leaves[MAX_LOCKED];
 	Buffer		fence;
@@ -458,6 +534,8 @@ try_insert(Relation index, const SniiOrder *order,
 		return ATTEMPT_STALE;
 	if (snii_storage_opaque(BufferGetPage(fence))->flags & SNII_BUFFER_CLOSED)
 	{
+		verify_fence(index, tail->fence, BufferGetPage(fence));
+		gather_seeds(BufferGetPage(fence), seeds);
 		UnlockReleaseBuffer(fence);
 		return ATTEMPT_STALE;
 	}
@@ -491,13 +569,6 @@ try_insert(Relation index, const SniiOrder *order,
  *		The stretch
  * ----------------------------------------------------------------
  */
-
-/* Separators for the next stretch. */
-typedef struct Seeds
-{
-	int			n;
-	SniiFencePage *fence;		/* copy of a fence page, or NULL */
-} Seeds;
 
 /*
  * Lock the list page of a stretch exclusively; InvalidBuffer if it is sealed
@@ -557,30 +628,6 @@ reserve_page(Relation index, Buffer header)
 	return false;
 }
 
-/* The fences that led to a leaf; at most half of a page. */
-static void
-plant_seeds(Page page, const Seeds *seeds)
-{
-	int			keep = SNII_FENCE_CAPACITY / 2;
-	int			step;
-
-	if (seeds == NULL || seeds->n == 0)
-		return;
-	step = (seeds->n + keep - 1) / keep;
-	for (int i = 0, n = 0; i < seeds->fence->nfences; i++)
-	{
-		SniiFence	f;
-		const uint8 *sep = fence_at(seeds->fence, i, &f);
-
-		if (!BlockNumberIsValid(f.leaf) || f.len == 0 || n++ % step != 0)
-			continue;
-		if (!fence_has_room(fence_of(page), 2 * (f.len + SNII_FENCE_BYTES)))
-			break;
-		add_fence(page, fence_of(page)->nfences, InvalidBlockNumber, sep,
-				  f.len);
-	}
-}
-
 /*
  * Give a new stretch its fence page: one record of directory, list page and
  * fence page.
@@ -630,6 +677,9 @@ static SniiOrderedResult
 find_tail(Relation index, SniiOrderedTail *tail, const Seeds *seeds,
 		  int limit)
 {
+	BlockNumber last = InvalidBlockNumber;
+	int			tries = 0;
+
 	for (;;)
 	{
 		SniiMetaPage meta;
@@ -660,6 +710,11 @@ find_tail(Relation index, SniiOrderedTail *tail, const Seeds *seeds,
 		{
 			/* Sealed, or even recycled, since we read the meta page. */
 			UnlockReleaseBuffer(buf);
+			tries = (blk == last) ? tries + 1 : 0;
+			last = blk;
+			if (tries > 1000)
+				snii_storage_corrupted(index, blk,
+									   "write buffer has no valid open stretch");
 			continue;
 		}
 		list = snii_storage_list(page);
@@ -675,7 +730,9 @@ find_tail(Relation index, SniiOrderedTail *tail, const Seeds *seeds,
 		if (reserve_page(index, buf))
 		{
 			UnlockReleaseBuffer(buf);
+			SNII_TEST_POINT("stretch_begun");
 			make_fence(index, tail->id, blk, seeds);
+			SNII_TEST_POINT("fence_made");
 		}
 	}
 }
@@ -733,6 +790,7 @@ typedef struct Split
 	SplitItem  *items;			/* in order */
 	char	   *data;			/* copy of the leaf's data */
 	bool		swap;			/* the old leaf gets the upper range */
+	bool		append;			/* keys come in ascending order, it seems */
 	uint32		sep_len;
 	uint8		sep[SNII_ORDERED_MAX_BODY];
 } Split;
@@ -758,12 +816,29 @@ choose_middle(const SniiOrder *order, const SplitItem *items, int n)
 }
 
 /*
+ * How many items come before a record, if few come behind it, else "n": those
+ * who insert ascending keys at once do so a little out of order.
+ */
+static int
+near_the_end(const SniiOrder *order, const SplitItem *items, int n,
+			 const SniiRecord *new)
+{
+	int			least = n - n / FEW;
+
+	for (int i = n; i >= least && i > 0; i--)
+		if (order->compare(order->arg, new, &items[i - 1].record) > 0)
+			return i;
+	return n;
+}
+
+/*
  * Decide what to do with a full leaf, locked, to which a record is to be
- * added.  Allocates in the current context.  Dead records are left behind.
+ * added.  Allocates in the current context.  Dead records are not moved: if
+ * the leaf is rewritten they are gone, else they may be out of its range.
  */
 static void
 plan_split(Relation index, const SniiOrder *order, Buffer buf,
-		   const SniiRecord *new, Split *split)
+		   const SniiRecord *new, bool last_range, Split *split)
 {
 	Page		page = BufferGetPage(buf);
 	uint32		nbytes = leaf_bytes(page);
@@ -774,7 +849,7 @@ plan_split(Relation index, const SniiOrder *order, Buffer buf,
 
 	split->n = 0;
 	split->sep_len = 0;
-	split->swap = false;
+	split->swap = split->append = false;
 	split->data = palloc(BLCKSZ);
 	memcpy(split->data, leaf_of(page)->data, nbytes);
 	split->items = palloc((nbytes / sizeof(SniiRecordHeader) + 1) *
@@ -798,9 +873,12 @@ plan_split(Relation index, const SniiOrder *order, Buffer buf,
 		return;
 	if (order->compare(order->arg, new,
 					   &split->items[split->n - 1].record) > 0)
+	{
+		split->append = true;
 		split->sep_len = order->separate(order->arg,
 										 &split->items[split->n - 1].record,
 										 new, split->sep);
+	}
 	else if (order->compare(order->arg, new, &split->items[0].record) < 0)
 	{
 		split->swap = true;
@@ -809,9 +887,14 @@ plan_split(Relation index, const SniiOrder *order, Buffer buf,
 	}
 	else
 	{
-		split->keep = choose_middle(order, split->items, split->n);
+		if (last_range)
+			split->keep = near_the_end(order, split->items, split->n, new);
+		split->append = split->keep < split->n;
+		if (!split->append)
+			split->keep = choose_middle(order, split->items, split->n);
 		split->sep_len = order->separate(order->arg,
 										 &split->items[split->keep - 1].record,
+										 split->append ? new :
 										 &split->items[split->keep].record,
 										 split->sep);
 	}
@@ -847,6 +930,8 @@ write_split(Relation index, Buffer header, Buffer fence_buf, int i,
 	fence = GenericXLogRegisterBuffer(state, fence_buf, 0);
 	page = GenericXLogRegisterBuffer(state, new_buf, GENERIC_XLOG_FULL_IMAGE);
 	begin_leaf(page, id);
+	if (split != NULL && split->append)
+		fence_of(fence)->nappended++;
 	if (split == NULL)
 		set_leaf(fence, i, blk);
 	else if (split->swap)
@@ -895,7 +980,8 @@ add_leaf(Relation index, const SniiOrder *order, uint64 id, Buffer header,
 	if (!leaf_has_room(BufferGetPage(leaf), (uint32) record->len))
 	{
 		split = palloc(sizeof(Split));
-		plan_split(index, order, leaf, record, split);
+		plan_split(index, order, leaf, record,
+				   i + 1 == fence_of(BufferGetPage(fence))->nfences, split);
 		if (split->sep_len == 0)
 			clean_leaf(index, leaf, split);
 		else if (fence_has_room(fence_of(BufferGetPage(fence)),
@@ -940,17 +1026,15 @@ make_room(Relation index, const SniiOrder *order,
 	if (!full)
 		full = !add_leaf(index, order, tail->id, header, fence, record);
 	if (full)
-	{
-		if (seeds->fence == NULL)
-			seeds->fence = palloc(BLCKSZ);
-		memcpy(seeds->fence, fence_of(BufferGetPage(fence)),
-			   SNII_PAGE_PAYLOAD);
-		seeds->n = seeds->fence->nfences;
-	}
+		gather_seeds(BufferGetPage(fence), seeds);
 	UnlockReleaseBuffer(fence);
 	UnlockReleaseBuffer(header);
+	SNII_TEST_POINT("leaf_added");
 	if (full)
+	{
 		snii_storage_stretch_seal(index, tail->id);
+		SNII_TEST_POINT("ordered_sealed");
+	}
 	return !full;
 }
 
@@ -960,7 +1044,7 @@ snii_storage_ordered_insert(Relation index, const SniiOrder *order,
 							const SniiOrderedWish *wish,
 							const SniiRecord *record)
 {
-	Seeds		seeds = {0, NULL};
+	Seeds		seeds = {NULL};
 	SniiOrderedResult result;
 
 	Assert(record->len <= SNII_ORDERED_MAX_BODY);
@@ -976,7 +1060,7 @@ snii_storage_ordered_insert(Relation index, const SniiOrder *order,
 			if (wish->expected != 0 && wish->expected != tail->id)
 				return SNII_ORDERED_MOVED;
 		}
-		switch (try_insert(index, order, tail, wish->check, record))
+		switch (try_insert(index, order, tail, wish->check, record, &seeds))
 		{
 			case ATTEMPT_DONE:
 				return SNII_ORDERED_DONE;
@@ -994,6 +1078,7 @@ snii_storage_ordered_insert(Relation index, const SniiOrder *order,
 				(void) find_tail(index, tail, &seeds, wish->limit);
 				return SNII_ORDERED_SEALED;
 			case ATTEMPT_CROWDED:
+				/* Without seeds: among these may be those of this key. */
 				snii_storage_stretch_seal(index, tail->id);
 				tail->id = 0;
 				return SNII_ORDERED_SEALED;
@@ -1006,53 +1091,97 @@ snii_storage_ordered_insert(Relation index, const SniiOrder *order,
  * ----------------------------------------------------------------
  */
 
+/* Records of a leaf, locked, are between its fences. */
+static void
+check_records(Relation index, const SniiOrder *order, Buffer leaf,
+			  const uint8 *lower, uint32 lower_len, const uint8 *upper,
+			  uint32 upper_len)
+{
+	Page		page = BufferGetPage(leaf);
+	SniiRecord	record;
+	uint32		at = 0;
+	bool		dead;
+
+	while (next_record(index, leaf_of(page)->data, leaf_bytes(page), &at,
+					   &record, &dead))
+		/* What is dead stays where it is when others move. */
+		if (!dead &&
+			(order->compare_separator(order->arg, &record, lower,
+									  lower_len) < 0 ||
+			 (upper != NULL &&
+			  order->compare_separator(order->arg, &record, upper,
+									   upper_len) >= 0)))
+			snii_storage_corrupted(index, BufferGetBlockNumber(leaf),
+								   "record is on the wrong leaf");
+}
+
+/*
+ * Check range i, if there is one, and its leaf; *nleaves counts.  The fence
+ * page is locked for one range at a time.  Ranges only become more: i
+ * goes on from one that was checked, so none is left out.
+ */
+static bool
+check_range(Relation index, const SniiDirEntry *stretch,
+			const SniiOrder *order, int i, uint32 *nleaves)
+{
+	Buffer		buf = lock_fence(index, stretch->side_head, stretch->id,
+								 BUFFER_LOCK_SHARE);
+	Page		page;
+	SniiFence	f;
+	SniiFence	next = {0};
+	const uint8 *lower;
+	const uint8 *upper = NULL;
+
+	if (!BufferIsValid(buf))
+		snii_storage_corrupted(index, stretch->side_head,
+							   "page is not the fence page that it should be");
+	page = BufferGetPage(buf);
+	verify_fence(index, stretch->side_head, page);
+	if (i >= fence_of(page)->nfences)
+	{
+		UnlockReleaseBuffer(buf);
+		return false;
+	}
+	lower = fence_at(fence_of(page), i, &f);
+	if (i + 1 < fence_of(page)->nfences)
+		upper = fence_at(fence_of(page), i + 1, &next);
+	if (BlockNumberIsValid(f.leaf))
+	{
+		Buffer		leaf = lock_leaf(index, f.leaf, stretch->id,
+									 BUFFER_LOCK_SHARE);
+
+		check_records(index, order, leaf, lower, f.len, upper, next.len);
+		UnlockReleaseBuffer(leaf);
+		(*nleaves)++;
+	}
+	UnlockReleaseBuffer(buf);
+	return true;
+}
+
 void
 snii_storage_ordered_check(Relation index, const SniiDirEntry *stretch,
 						   const SniiOrder *order)
 {
-	SniiFencePage *fence;
+	uint32		nleaves = 0;
 	Buffer		buf;
+	uint32		used;
 
 	if (!BlockNumberIsValid(stretch->side_head))
 		return;
-	buf = lock_fence(index, stretch->side_head, stretch->id,
-					 BUFFER_LOCK_SHARE);
-	if (!BufferIsValid(buf))
+	if (stretch->side_head >= RelationGetNumberOfBlocks(index))
 		snii_storage_corrupted(index, stretch->side_head,
-							   "page is not the fence page that it should be");
-	verify_fence(index, stretch->side_head, BufferGetPage(buf));
-	fence = palloc(BLCKSZ);
-	memcpy(fence, fence_of(BufferGetPage(buf)), SNII_PAGE_PAYLOAD);
-	for (int i = 0; i < fence->nfences; i++)
-	{
-		SniiFence	f;
-		SniiFence	next = {0};
-		const uint8 *sep = fence_at(fence, i, &f);
-		const uint8 *upper = i + 1 < fence->nfences ?
-		fence_at(fence, i + 1, &next) : NULL;
-		SniiRecord	record;
-		uint32		at = 0;
-		bool		dead;
-		Buffer		leaf;
-		Page		page;
-
+							   "fence page does not exist");
+	for (int i = 0; check_range(index, stretch, order, i, &nleaves); i++)
 		CHECK_FOR_INTERRUPTS();
-		if (!BlockNumberIsValid(f.leaf))
-			continue;
-		/* The fence page stays locked: nothing moves meanwhile. */
-		leaf = lock_leaf(index, f.leaf, stretch->id, BUFFER_LOCK_SHARE);
-		page = BufferGetPage(leaf);
-		while (next_record(index, leaf_of(page)->data, leaf_bytes(page), &at,
-						   &record, &dead))
-			if (order->compare_separator(order->arg, &record, sep,
-										 f.len) < 0 ||
-				(upper != NULL &&
-				 order->compare_separator(order->arg, &record, upper,
-										  next.len) >= 0))
-				snii_storage_corrupted(index, f.leaf,
-									   "record is on the wrong leaf");
-		UnlockReleaseBuffer(leaf);
-	}
+	if ((stretch->flags & SNII_ENTRY_SEALED) == 0)
+		return;
+	buf = snii_storage_read_page(index, stretch->list_head,
+								 BUFFER_LOCK_SHARE, SNII_PAGE_LIST,
+								 stretch->id);
+	used = snii_storage_list(BufferGetPage(buf))->used;
 	UnlockReleaseBuffer(buf);
-	pfree(fence);
+	if (nleaves + 1 != used)
+		snii_storage_corrupted(index, stretch->side_head,
+							   "fence page names %u leaves of a stretch of %u pages",
+							   nleaves, used);
 }

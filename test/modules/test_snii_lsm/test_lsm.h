@@ -46,6 +46,19 @@ extern void test_lsm_open(TestSegment *s, SniiObject *object, uint64 ndocs);
 extern bool test_lsm_next(TestSegment *s, SniiRecord *record);
 extern void test_lsm_close(TestSegment *s);
 
+/* The kind with an order, its insertion, and a reader of its open stretches. */
+typedef struct TestLeaves TestLeaves;
+
+extern const SniiKind *test_lsm_ordered_kind(void);
+extern void test_lsm_ordered_insert(Relation index, Relation heap,
+									const SniiRecord *record);
+
+/* Records that may have a key (NULL: all); the key is not copied. */
+extern TestLeaves *test_lsm_leaves(const SniiDirEntry *stretch,
+								   const uint8 *key, size_t len);
+extern bool test_lsm_leaves_next(Relation index, TestLeaves *leaves,
+								 SniiRecord *record);
+
 /* Callbacks of the access method that are in a file of their own. */
 extern void test_lsm_scan_methods(void *amroutine);
 

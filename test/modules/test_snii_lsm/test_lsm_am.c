@@ -30,13 +30,20 @@ PG_MODULE_MAGIC;
 void		_PG_init(void);
 
 PG_FUNCTION_INFO_V1(test_lsm_handler);
+PG_FUNCTION_INFO_V1(test_lsm_ordered_handler);
+
+static bool test_ordered_aminsert(Relation index, Datum *values, bool *isnull,
+								  ItemPointer tid, Relation heap,
+								  IndexUniqueCheck check, bool unchanged,
+								  IndexInfo *info);
 
 static void
 create(Relation index, ForkNumber fork)
 {
 	SniiMetaSpec spec = {0};
 
-	spec.kind = SNII_KIND_TEST;
+	spec.kind = index->rd_indam->aminsert == test_ordered_aminsert ?
+		SNII_KIND_TEST_ORDERED : SNII_KIND_TEST;
 	spec.ncolumns = 1;
 	snii_storage_create(index, fork, &spec);
 }
@@ -133,6 +140,25 @@ test_aminsert(Relation index, Datum *values, bool *isnull, ItemPointer tid,
 	return false;
 }
 
+static bool
+test_ordered_aminsert(Relation index, Datum *values, bool *isnull,
+					  ItemPointer tid, Relation heap, IndexUniqueCheck check,
+					  bool unchanged, IndexInfo *info)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "test insert",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	SniiRecord	record;
+
+	make_record(values[0], isnull[0], &record);
+	record.tid = *tid;
+	test_lsm_ordered_insert(index, heap, &record);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return false;
+}
+
 static IndexBulkDeleteResult *
 test_ambulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 				  IndexBulkDeleteCallback callback, void *state)
@@ -184,8 +210,8 @@ test_amvalidate(Oid opclass)
 	return true;
 }
 
-Datum
-test_lsm_handler(PG_FUNCTION_ARGS)
+static IndexAmRoutine *
+make_routine(aminsert_function insert)
 {
 	IndexAmRoutine *am = makeNode(IndexAmRoutine);
 
@@ -195,20 +221,33 @@ test_lsm_handler(PG_FUNCTION_ARGS)
 	am->amkeytype = InvalidOid;
 	am->ambuild = test_ambuild;
 	am->ambuildempty = test_ambuildempty;
-	am->aminsert = test_aminsert;
+	am->aminsert = insert;
 	am->ambulkdelete = test_ambulkdelete;
 	am->amvacuumcleanup = test_amvacuumcleanup;
 	am->amcostestimate = test_amcostestimate;
 	am->amoptions = test_amoptions;
 	am->amvalidate = test_amvalidate;
 	test_lsm_scan_methods(am);
-	PG_RETURN_POINTER(am);
+	return am;
+}
+
+Datum
+test_lsm_handler(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(make_routine(test_aminsert));
+}
+
+Datum
+test_lsm_ordered_handler(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(make_routine(test_ordered_aminsert));
 }
 
 void
 _PG_init(void)
 {
 	snii_lsm_register_kind(&test_lsm_kind);
+	snii_lsm_register_kind(test_lsm_ordered_kind());
 	DefineCustomIntVariable("test_snii_lsm.buffer_limit_kb",
 							"Bytes of sealed stretches that make an inserter flush.",
 							NULL, &snii_lsm_buffer_limit_kb, 512, 1, 1000000,

@@ -34,6 +34,10 @@ typedef struct TestScan
 	uint8	   *marks;			/* segment; NULL: stretch */
 	TestSegment segment;
 	SniiBufferScan *buffer;
+	bool		ordered;		/* the kind has an order: */
+	TestLeaves *leaves;
+	uint8	   *key;			/* bytes of the value looked for, or NULL */
+	size_t		key_len;
 } TestScan;
 
 static void
@@ -43,7 +47,7 @@ close_entry(TestScan *s)
 		return;
 	if (s->marks != NULL)
 		test_lsm_close(&s->segment);
-	else
+	else if (!s->ordered)
 		snii_lsm_buffer_end(s->buffer);
 	s->open = false;
 }
@@ -63,6 +67,8 @@ open_entry(Relation index, TestScan *s)
 		snii_storage_marks_load(object, entry->ndocs, s->marks);
 		test_lsm_open(&s->segment, object, entry->ndocs);
 	}
+	else if (s->ordered)
+		s->leaves = test_lsm_leaves(entry, s->key, s->key_len);
 	else
 		s->buffer = snii_lsm_buffer_scan(index, entry);
 	s->open = true;
@@ -94,7 +100,12 @@ next_record(Relation index, TestScan *s, SniiRecord *record)
 	{
 		if (!s->open)
 			open_entry(index, s);
-		if (s->marks == NULL)
+		if (s->marks == NULL && s->ordered)
+		{
+			if (test_lsm_leaves_next(index, s->leaves, record))
+				return true;
+		}
+		else if (s->marks == NULL)
 		{
 			if (snii_lsm_buffer_next(s->buffer, record))
 				return true;
@@ -130,6 +141,23 @@ matches(IndexScanDesc scan, const SniiRecord *record)
 	return true;
 }
 
+/* For a kind with an order: what is looked for, as the bytes of a record. */
+static void
+prepare_key(IndexScanDesc scan, TestScan *s)
+{
+	text	   *t;
+
+	s->ordered = snii_lsm_kind(scan->indexRelation)->order != NULL;
+	s->key = NULL;
+	if (scan->numberOfKeys == 0 || (scan->keyData[0].sk_flags & SK_ISNULL))
+		return;
+	t = DatumGetTextPP(scan->keyData[0].sk_argument);
+	s->key_len = VARSIZE_ANY_EXHDR(t) + 1;
+	s->key = palloc(s->key_len);
+	s->key[0] = 1;
+	memcpy(s->key + 1, VARDATA_ANY(t), s->key_len - 1);
+}
+
 /* Next matching TID, beginning the scan if need be. */
 static bool
 next_match(IndexScanDesc scan, ItemPointer tid)
@@ -147,6 +175,7 @@ next_match(IndexScanDesc scan, ItemPointer tid)
 	{
 		pgstat_count_index_scan(scan->indexRelation);
 		s->view = snii_lsm_view(scan->indexRelation, false);
+		prepare_key(scan, s);
 	}
 	while (!found && next_record(scan->indexRelation, s, &record))
 	{

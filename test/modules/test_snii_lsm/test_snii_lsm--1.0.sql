@@ -6,6 +6,13 @@ CREATE ACCESS METHOD snii_test TYPE INDEX HANDLER test_lsm_handler;
 CREATE OPERATOR CLASS test_lsm_text_ops DEFAULT FOR TYPE text
 	USING snii_test AS OPERATOR 1 = (text, text);
 
+CREATE FUNCTION test_lsm_ordered_handler(internal) RETURNS index_am_handler
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+CREATE ACCESS METHOD snii_test_ordered TYPE INDEX
+	HANDLER test_lsm_ordered_handler;
+CREATE OPERATOR CLASS test_lsm_ordered_text_ops DEFAULT FOR TYPE text
+	USING snii_test_ordered AS OPERATOR 1 = (text, text);
+
 CREATE FUNCTION test_lsm_flush(index regclass, seal_open boolean DEFAULT true,
 	wait boolean DEFAULT true) RETURNS integer
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;

@@ -18,9 +18,11 @@
 #include "common/pg_prng.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 
 PG_FUNCTION_INFO_V1(policy_simulate);
+PG_FUNCTION_INFO_V1(policy_simulate_keys);
 
 /* More than a directory holds: that it is exceeded is found out here. */
 #define MAX_SEGMENTS	SNII_DIR_CAPACITY
@@ -34,6 +36,7 @@ PG_FUNCTION_INFO_V1(policy_simulate);
 
 typedef struct Simulation
 {
+	const SniiPolicy *policy;
 	pg_prng_state random;
 	int			n;
 	SniiPolicySegment segments[MAX_SEGMENTS];
@@ -197,9 +200,9 @@ do_merges(Simulation *sim, int most, uint64 max_bytes)
 {
 	for (int i = 0; most == 0 || i < most; i++)
 	{
-		SniiPolicyMerge merge = snii_lsm_policy_merge(&snii_lsm_policy_default,
-													  sim->segments, sim->n,
-													  max_bytes);
+		SniiPolicyMerge merge = snii_lsm_policy_merge(sim->policy,
+													  sim->segments,
+													  sim->n, max_bytes);
 
 		if (merge.n == 0)
 			return;
@@ -246,6 +249,7 @@ policy_simulate(PG_FUNCTION_ARGS)
 	uint64		max_bytes = (uint64) PG_GETARG_INT64(5);
 	Simulation *sim = palloc0(sizeof(Simulation));
 
+	sim->policy = &snii_lsm_policy_default;
 	pg_prng_seed(&sim->random, (uint64) PG_GETARG_INT64(0));
 	for (int i = 0; i < flushes; i++)
 	{
@@ -261,4 +265,86 @@ policy_simulate(PG_FUNCTION_ARGS)
 		sim->sum_segments += sim->n;
 	}
 	return result_row(fcinfo, sim, flushes);
+}
+
+/* ----------------------------------------------------------------
+ *		Keys
+ * ----------------------------------------------------------------
+ */
+
+/* A flush of a full stretch of keys of 16 bytes. */
+#define KEYS			190000
+#define KEY_RUN_BYTES	MB(3)
+
+/* Flush i of a stream of keys: where it is among the others. */
+static SniiPolicySegment
+next_keys(const char *stream, int i)
+{
+	SniiPolicySegment result = {0};
+
+	result.nbytes = KEY_RUN_BYTES;
+	result.ndocs = KEYS;
+	if (strcmp(stream, "random") == 0)
+		;						/* each run has keys from all over */
+	else if (strcmp(stream, "sequential") == 0)
+	{
+		result.lo = 2 * i + 1;
+		result.hi = 2 * i + 2;
+	}
+	else if (strcmp(stream, "window") == 0)
+	{
+		/* ascending, but each with keys that come late */
+		result.lo = Max(2 * i - 10, 1);
+		result.hi = 2 * i + 2;
+	}
+	else if (strcmp(stream, "vacuum") == 0)
+	{
+		if (i % 4 != 0)
+		{
+			result.nbytes = KB(200);
+			result.ndocs = KEYS / 15;
+		}
+	}
+	else
+		elog(ERROR, "unknown stream \"%s\"", stream);
+	return result;
+}
+
+Datum
+policy_simulate_keys(PG_FUNCTION_ARGS)
+{
+	char	   *stream = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	int			flushes = PG_GETARG_INT32(2);
+	double		deletes = PG_GETARG_FLOAT8(3);
+	int			merges_per_flush = PG_GETARG_INT32(4);
+	Simulation *sim = palloc0(sizeof(Simulation));
+	Datum		values[4];
+	bool		nulls[4] = {0};
+	TupleDesc	desc;
+	int			depth = 0;
+
+	sim->policy = &snii_lsm_policy_keys;
+	pg_prng_seed(&sim->random, (uint64) PG_GETARG_INT64(0));
+	for (int i = 0; i < flushes; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (sim->n >= MAX_SEGMENTS)
+			elog(ERROR, "directory is full after %d flushes", i);
+		sim->segments[sim->n] = next_keys(stream, i);
+		sim->writes[sim->n] = 1;
+		sim->flushed += sim->segments[sim->n].nbytes;
+		sim->n++;
+		depth = Max(depth, snii_lsm_policy_depth(sim->segments, sim->n));
+		sim->max_segments = Max(sim->max_segments, sim->n);
+		delete_some(sim, deletes);
+		do_merges(sim, merges_per_flush, PG_UINT64_MAX);
+	}
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	values[0] = Int32GetDatum(depth);
+	values[1] = Int32GetDatum(sim->max_segments);
+	values[2] = Int64GetDatum((int64) sim->flushed);
+	values[3] = Int64GetDatum((int64) sim->merged);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc),
+													  values, nulls)));
 }

@@ -51,3 +51,12 @@ CREATE FUNCTION policy_simulate(seed bigint, stream text, flushes integer,
 COMMENT ON FUNCTION policy_simulate(bigint, text, integer, double precision,
 	integer, bigint) IS
 	'flush a stream of segments, delete and merge; an error if a rule is broken';
+
+CREATE FUNCTION policy_simulate_keys(seed bigint, stream text,
+	flushes integer, deletes double precision, merges_per_flush integer,
+	OUT max_depth integer, OUT max_segments integer, OUT flushed bigint,
+	OUT merged bigint) RETURNS record
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+COMMENT ON FUNCTION policy_simulate_keys(bigint, text, integer,
+	double precision, integer) IS
+	'the same with the policy of key indexes; depth: runs that have a key';
