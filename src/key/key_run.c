@@ -189,6 +189,7 @@ typedef struct CacheEntry
 
 static HTAB *cache = NULL;
 static uint64 transaction = 0;
+static long room = CACHE_RUNS;	/* entries at which to look for old ones */
 
 static void
 transaction_ends(XactEvent event, void *arg)
@@ -218,7 +219,7 @@ make_room(void)
 	HASH_SEQ_STATUS status;
 	CacheEntry *entry;
 
-	if (hash_get_num_entries(cache) < CACHE_RUNS)
+	if (hash_get_num_entries(cache) < room)
 		return;
 	hash_seq_init(&status, cache);
 	while ((entry = hash_seq_search(&status)) != NULL)
@@ -229,6 +230,8 @@ make_room(void)
 			MemoryContextDelete(entry->context);
 		hash_search(cache, &entry->key, HASH_REMOVE, NULL);
 	}
+	/* A transaction that uses so many does not look for them each time. */
+	room = Max(CACHE_RUNS, 2 * hash_get_num_entries(cache));
 }
 
 const SniiKeyRun *

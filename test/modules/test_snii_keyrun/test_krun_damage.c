@@ -53,6 +53,15 @@ no_sink(void *arg, uint64 first, const ItemPointerData *tids, int n)
 	return true;
 }
 
+/* Not a matter of answers: nothing is read beyond the entries. */
+static void
+check_bounds(const SniiKeyCursor *c)
+{
+	if (c->valid && c->entry.payload + c->entry.payload_len >
+		c->reader.page + c->reader.end)
+		elog(ERROR, "entry reaches beyond its page");
+}
+
 /* Everything that reads, its answers compared; past the cache. */
 static void
 run_read(Damage *d)
@@ -73,6 +82,7 @@ run_read(Damage *d)
 		uint32		len = e->len - SNII_KEY_TID_BYTES;
 
 		snii_key_cursor_seek(cursor, &pos);
+		check_bounds(cursor);
 		CHECK(cursor->valid && test_krun_same(&cursor->entry, e), "seek");
 		snii_key_cursor_prev(cursor);
 		CHECK(cursor->valid == (at > 0), "prev");
@@ -83,8 +93,11 @@ run_read(Damage *d)
 	}
 	for (bool more = snii_key_cursor_first(cursor); more;
 		 more = snii_key_cursor_next(cursor), n++)
+	{
+		check_bounds(cursor);
 		CHECK(n < c->n && test_krun_same(&cursor->entry, &c->entries[n]) &&
 			  cursor->ordinal == n, "next");
+	}
 	CHECK(n == c->n, "end");
 	for (bool more = snii_key_cursor_last(cursor); more;
 		 more = snii_key_cursor_prev(cursor), n--)
