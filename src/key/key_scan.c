@@ -159,6 +159,19 @@ sift_item(const SniiKeyScan *scan, Stretch *s, int i)
 }
 
 /*
+ * Is a key, without its TID, before lower or behind upper by its first bytes
+ * already?  Most of a leaf is, in a point look-up.
+ */
+static inline bool
+is_far(const SniiKeyDesc *desc, const SniiKeyEntry *key,
+	   const SniiKeyPos *lower, const SniiKeyPos *upper)
+{
+	return desc->all_bytes &&
+		(memcmp(key->str, lower->bytes, Min(key->len, lower->len)) < 0 ||
+		 memcmp(key->str, upper->bytes, Min(key->len, upper->len)) > 0);
+}
+
+/*
  * Copy the leaf at a position and take those of its records that are in the
  * interval and on the far side of the position.
  */
@@ -187,6 +200,8 @@ fill_leaf(SniiKeyScan *scan, Source *source, const SniiKeyPos *from)
 		if (dead)
 			continue;
 		snii_key_record_parse(scan->desc, &record, &entry);
+		if (is_far(scan->desc, &entry, lower, upper))
+			continue;
 		if (used + entry.len + SNII_KEY_TID_BYTES > LEAF_STRINGS)
 			elog(ERROR, "leaf of index \"%s\" holds too much",
 				 RelationGetRelationName(scan->index));
