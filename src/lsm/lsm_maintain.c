@@ -685,12 +685,8 @@ segments_of(const SniiView *view, SniiDirEntry *entries)
 	return n;
 }
 
-/*
- * What the policy wants to know of n entries of a directory; returns the
- * number of segments among them.
- */
-static int
-measure_segments(Relation index, const SniiDirEntry *entries, int n,
+int
+snii_lsm_measure(Relation index, const SniiDirEntry *entries, int n,
 				 SniiPolicySegment *segments)
 {
 	const SniiKind *kind = snii_lsm_kind(index);
@@ -724,7 +720,7 @@ choose(Relation index, const SniiDirEntry *entries, int n, uint64 max_bytes,
 		SniiPolicySegment *segments = palloc((n + 1) *
 											 sizeof(SniiPolicySegment));
 
-		measure_segments(index, entries, n, segments);
+		snii_lsm_measure(index, entries, n, segments);
 		return snii_lsm_policy_merge(snii_lsm_policy(index), segments, n,
 									 max_bytes);
 	}
@@ -913,7 +909,7 @@ snii_lsm_load(Relation index, SniiPolicyLoad *load)
 	memset(load, 0, sizeof(*load));
 	load->ordered = kind->order != NULL;
 	load->nentries = view->nentries;
-	load->nsegments = measure_segments(index, view->entries, view->nentries,
+	load->nsegments = snii_lsm_measure(index, view->entries, view->nentries,
 									   segments);
 	if (kind->ranges != NULL)
 		UnlockPage(index, SNII_LOCK_RECYCLE, ShareLock);

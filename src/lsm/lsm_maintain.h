@@ -62,6 +62,14 @@ extern bool snii_lsm_merge_is_vain(Relation index);
  */
 extern uint64 snii_lsm_recycle(Relation index, Relation heap);
 
+/*
+ * What the policy wants to know of n entries of a directory; returns the
+ * number of segments among them.  The caller keeps their pages from being
+ * recycled.
+ */
+extern int	snii_lsm_measure(Relation index, const SniiDirEntry *entries,
+							 int n, SniiPolicySegment *segments);
+
 /* What is waiting to be done? */
 extern void snii_lsm_load(Relation index, SniiPolicyLoad *load);
 

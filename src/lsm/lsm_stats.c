@@ -10,6 +10,7 @@
  */
 #include "postgres.h"
 
+#include "lsm/lsm_maintain.h"
 #include "lsm/lsm_stats.h"
 #include "lsm/lsm_view.h"
 #include "storage/storage_buffer.h"
@@ -75,8 +76,8 @@ snii_lsm_stats(Relation index, SniiStats *stats)
 	snii_storage_meta_read(index, &stats->meta);
 	view = snii_lsm_view(index, false);
 	segments = palloc((view->nentries + 1) * sizeof(SniiPolicySegment));
-	stats->nsegments = snii_lsm_policy_segments(view->entries, view->nentries,
-												segments);
+	stats->nsegments = snii_lsm_measure(index, view->entries, view->nentries,
+										segments);
 	for (int i = 0; i < stats->nsegments; i++)
 		add_segment(policy, &segments[i], stats);
 	for (int i = 0; i < view->nentries; i++)

@@ -29,15 +29,17 @@ wal()
 	q -c "SELECT pg_wal_lsn_diff('$after', '$before')::bigint"
 }
 
-# settle: flush, and wait until the workers owe nothing
+# settle: let VACUUM, which flushes and does the merges that are due, end them
 settle()
 {
-	q -c "SELECT snii_flush('k_i')" >/dev/null
-	for _ in $(seq 600); do
-		[ "$(q -c "SELECT merge_debt FROM snii_stats('k_i')")" = 0 ] && return
-		sleep 0.2
+	local i
+	for i in 1 2 3 4 5; do
+		q -c 'VACUUM k'
+		[ "$1" = snii ] || return 0
+		[ "$(q -c "SELECT merge_debt FROM snii_stats('k_i')")" != 0 ] || return 0
+		sleep 1
 	done
-	echo "the merges do not end" >&2
+	echo 'the merges do not end' >&2
 	exit 1
 }
 
@@ -52,9 +54,7 @@ load()
 			END LOOP; END \$\$"
 		done=$((done + $2))
 	done
-	if [ "$1" = snii ]; then
-		settle
-	fi
+	settle "$1"
 }
 
 make_index()
@@ -120,7 +120,7 @@ for arm in btree snii; do
 	make_index $arm
 	q -c "INSERT INTO k SELECT g FROM generate_series(1, 2 * $KEYS) g"
 	if [ $arm = snii ]; then
-		settle
+		settle snii
 		q -F ' | ' -c "SELECT '| snii', file_pages - free_pages - parked_pages, bytes_merged || ' |' FROM snii_stats('k_i')"
 	else
 		q -F ' | ' -c "SELECT '| btree', pg_relation_size('k_i') / 8192, '- |'"
