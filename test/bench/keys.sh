@@ -10,6 +10,7 @@
 # that of the same load without an index, flushes and merges included, until none is
 # due.
 set -eu
+shopt -s inherit_errexit
 KEYS=${1:-5000000}
 ROWS=${2:-1000000}
 DB=snii_keys
@@ -74,11 +75,16 @@ echo
 echo '| a checkpoint every | btree | snii | snii / btree | passes W | runs at the end |'
 echo '| --: | --: | --: | --: | --: | --: |'
 for spacing in ${SPACINGS:-20000 100000 500000 1000000}; do
-	[ $spacing -le "$ROWS" ] || continue
+	[ $((ROWS % spacing)) = 0 ] || continue
 	for arm in none btree snii; do
 		q -c 'DROP TABLE IF EXISTS k' -c 'CREATE TABLE k AS TABLE base'
 		make_index $arm
-		eval "wal_$arm=$(wal load $arm $spacing)"
+		bytes=$(wal load $arm "$spacing")
+		case $arm in
+			none) wal_none=$bytes ;;
+			btree) wal_btree=$bytes ;;
+			snii) wal_snii=$bytes ;;
+		esac
 	done
 	q -F ' | ' -c "SELECT '| $spacing', round(($wal_btree - $wal_none)::numeric / $ROWS), round(($wal_snii - $wal_none)::numeric / $ROWS),
 		round(($wal_snii - $wal_none)::numeric / ($wal_btree - $wal_none), 2),
