@@ -132,11 +132,9 @@ validate_class(Form_pg_opclass form, const CatCList *operators, bool is_key)
 		for (int16 s = BTLessStrategyNumber; s <= BTGreaterStrategyNumber; s++)
 			good &= OidIsValid(get_opfamily_member(form->opcfamily, type,
 												   type, s));
+		/* Without a hash function it works, but filters keep nothing away. */
 		if (!OidIsValid(get_opfamily_proc(form->opcfamily, type, type,
-										  SNII_KEY_COMPARE_PROC)) ||
-			(!snii_key_type_is_bytes(type) &&
-			 !OidIsValid(get_opfamily_proc(form->opcfamily, type, type,
-										   SNII_KEY_HASH_PROC))))
+										  SNII_KEY_COMPARE_PROC)))
 		{
 			ereport(INFO,
 					(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
@@ -168,6 +166,58 @@ is_key_family(const CatCList *operators)
 	return true;
 }
 
+static bool
+complain_of_group(const char *family, const char *what,
+				  const OpFamilyOpFuncGroup *group)
+{
+	ereport(INFO,
+			(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+			 errmsg("operator family \"%s\" of access method %s is missing %s for types %s and %s",
+					family, "snii", what, format_type_be(group->lefttype),
+					format_type_be(group->righttype))));
+	return false;
+}
+
+/*
+ * A key family compares each pair of types in all ways or in none, and, as
+ * btree's do, every pair of those that it has classes for.
+ */
+static bool
+validate_groups(const char *family, const List *groups)
+{
+	uint64		all = 0;
+	int			complete = 0;
+	List	   *types = NIL;
+	bool		good = true;
+	ListCell   *cell;
+
+	for (int s = BTLessStrategyNumber; s <= BTGreaterStrategyNumber; s++)
+		all |= UINT64CONST(1) << s;
+	foreach(cell, groups)
+	{
+		const OpFamilyOpFuncGroup *group = lfirst(cell);
+		bool		has_order = (group->functionset &
+								 UINT64CONST(1) << SNII_KEY_COMPARE_PROC) != 0;
+
+		types = list_append_unique_oid(types, group->lefttype);
+		types = list_append_unique_oid(types, group->righttype);
+		if (group->operatorset != all)
+			good = complain_of_group(family, "operator(s)", group);
+		if (!has_order)
+			good = complain_of_group(family, "a support function", group);
+		complete += group->operatorset == all && has_order;
+	}
+	if (good && complete != list_length(types) * list_length(types))
+	{
+		ereport(INFO,
+				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				 errmsg("operator family \"%s\" of access method %s is missing cross-type operator(s)",
+						family, "snii")));
+		good = false;
+	}
+	return good;
+}
+
 bool
 snii_am_validate(Oid opclass)
 {
@@ -197,6 +247,9 @@ snii_am_validate(Oid opclass)
 								GETSTRUCT(&procs->members[i]->tuple),
 								is_key);
 	result &= validate_class(form, operators, is_key);
+	if (is_key && operators->n_members > 0)
+		result &= validate_groups(family,
+								  identify_opfamily_groups(operators, procs));
 	ReleaseCatCacheList(procs);
 	ReleaseCatCacheList(operators);
 	ReleaseSysCache(tuple);

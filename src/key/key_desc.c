@@ -11,48 +11,75 @@
 
 #include "access/genam.h"
 #include "catalog/index.h"
-#include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
-#include "miscadmin.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-/* Encoded size of a type whose bytes give its order; 0: varies, -1: none. */
-static int
-bytes_width(Oid type, Oid collation)
+/*
+ * The function that gives a type the order that its form or the arithmetic of
+ * key_interval.c is made for; an operator class of a user may have another.
+ */
+static Oid
+standard_order(Oid type)
 {
 	switch (type)
 	{
 		case BOOLOID:
-			return 1;
+			return F_BTBOOLCMP;
 		case INT2OID:
-			return 2;
+			return F_BTINT2CMP;
 		case INT4OID:
-		case OIDOID:
-		case DATEOID:
-			return 4;
+			return F_BTINT4CMP;
 		case INT8OID:
+			return F_BTINT8CMP;
+		case OIDOID:
+			return F_BTOIDCMP;
+		case DATEOID:
+			return F_DATE_CMP;
 		case TIMESTAMPOID:
+			return F_TIMESTAMP_CMP;
 		case TIMESTAMPTZOID:
+			return F_TIMESTAMPTZ_CMP;
 		case TIMEOID:
-			return 8;
+			return F_TIME_CMP;
 		case UUIDOID:
-			return 16;
+			return F_UUID_CMP;
 		case BYTEAOID:
-			return 0;
+			return F_BYTEACMP;
 		case TEXTOID:
-		case VARCHAROID:
-			return OidIsValid(collation) &&
-				snii_compat_collation_is_c(collation) ? 0 : -1;
+			return F_BTTEXTCMP;
+		case FLOAT4OID:
+			return F_BTFLOAT4CMP;
+		case FLOAT8OID:
+			return F_BTFLOAT8CMP;
 		default:
-			return -1;
+			return InvalidOid;
 	}
 }
 
-bool
-snii_key_type_is_bytes(Oid type)
+/*
+ * Encoded size of a column whose bytes give its order; 0: varies, -1: they do
+ * not.
+ */
+static int
+bytes_width(const SniiKeyColumn *column)
 {
-	return bytes_width(type, InvalidOid) >= 0;
+	if (!column->standard)
+		return -1;
+	switch (column->type)
+	{
+		case FLOAT4OID:
+		case FLOAT8OID:
+			return -1;
+		case BYTEAOID:
+			return 0;
+		case TEXTOID:
+			return OidIsValid(column->collation) &&
+				snii_compat_collation_is_c(column->collation) ? 0 : -1;
+		default:
+			return column->typlen;
+	}
 }
 
 static void
@@ -71,7 +98,10 @@ describe_column(Relation index, int i, SniiKeyColumn *column)
 						 &column->typalign);
 	column->desc = (option & INDOPTION_DESC) != 0;
 	column->nulls_first = (option & INDOPTION_NULLS_FIRST) != 0;
-	width = bytes_width(column->type, column->collation);
+	column->standard =
+		index_getprocid(index, (AttrNumber) (i + 1),
+						SNII_KEY_COMPARE_PROC) == standard_order(column->type);
+	width = bytes_width(column);
 	column->class = width < 0 ? SNII_KEY_COMPARED : SNII_KEY_BYTES;
 	column->width = (uint16) Max(width, 0);
 	if (column->class == SNII_KEY_COMPARED)
@@ -80,6 +110,9 @@ describe_column(Relation index, int i, SniiKeyColumn *column)
 					   index_getprocinfo(index, (AttrNumber) (i + 1),
 										 SNII_KEY_COMPARE_PROC),
 					   CurrentMemoryContext);
+		if (!OidIsValid(index_getprocid(index, (AttrNumber) (i + 1),
+										SNII_KEY_HASH_PROC)))
+			return;
 		fmgr_info_copy(&column->hash,
 					   index_getprocinfo(index, (AttrNumber) (i + 1),
 										 SNII_KEY_HASH_PROC),
@@ -125,11 +158,12 @@ snii_key_bytes_reserve(SniiKeyBytes *b, uint32 more)
 
 	if (need <= b->capacity)
 		return;
-	b->capacity = Max(need, Max(2 * b->capacity, 128));
+	need = Max(need, Max(2 * b->capacity, 128));
 	if (b->data == NULL)
-		b->data = palloc(b->capacity);
+		b->data = palloc(need);
 	else
-		b->data = repalloc(b->data, b->capacity);
+		b->data = repalloc(b->data, need);
+	b->capacity = need;
 }
 
 void

@@ -47,11 +47,12 @@ typedef struct SniiKeyColumn
 	bool		typbyval;
 	char		typalign;
 	SniiKeyClass class;
+	bool		standard;		/* has its type's own order; see key_desc.c */
 	uint16		width;			/* encoded bytes behind the first, 0: varies */
 	bool		desc;
 	bool		nulls_first;
 	FmgrInfo	compare;		/* class COMPARED */
-	FmgrInfo	hash;			/* class COMPARED */
+	FmgrInfo	hash;			/* class COMPARED; fn_oid 0: there is none */
 } SniiKeyColumn;
 
 typedef struct SniiKeyDesc
@@ -91,11 +92,6 @@ typedef struct SniiKeyBytes
 } SniiKeyBytes;
 
 /*
- * Is the order of a type that of its encoded bytes?  (text: not always)
- */
-extern bool snii_key_type_is_bytes(Oid type);
-
-/*
  * Make the descriptor of an open index, in the current memory context; it is
  * good as long as the index is open.
  */
@@ -109,6 +105,14 @@ extern void snii_key_encode(const SniiKeyDesc *desc, const Datum *values,
 extern void snii_key_encode_column(const SniiKeyDesc *desc, int column,
 								   Datum value, bool isnull,
 								   SniiKeyBytes *out);
+
+/*
+ * Encode a value that entries are compared with and that may be longer than
+ * any of them.  It is cut where no entry is as long.  False, and nothing is
+ * appended, if it is too long for its class.
+ */
+extern bool snii_key_encode_bound(const SniiKeyDesc *desc, int column,
+								  Datum value, SniiKeyBytes *out);
 extern void snii_key_put_tid(SniiKeyBytes *out, const ItemPointerData *tid);
 extern void snii_key_tid_bytes(const ItemPointerData *tid, uint8 *out);
 
@@ -140,13 +144,25 @@ extern Datum snii_key_integer_datum(const SniiKeyColumn *column, uint64 n);
 extern uint32 snii_key_column_end(const SniiKeyColumn *column,
 								  const uint8 *str, uint32 at, uint32 len);
 
-/* Check the form of a string: every column ends where it should. */
+/*
+ * Check the form of a string: every column ends where it should, and the TID
+ * can be one.
+ */
 extern bool snii_key_valid(const SniiKeyDesc *desc, const uint8 *str,
 						   uint32 len);
 
 /* Any column NULL?  (str without or with TID) */
 extern bool snii_key_has_null(const SniiKeyDesc *desc, const uint8 *str,
 							  uint32 len);
+
+/*
+ * Order of two columns of one kind, each from its first byte to its end, as
+ * entries have it.
+ */
+extern int	snii_key_compare_column(const SniiKeyDesc *desc,
+									const SniiKeyColumn *column,
+									const uint8 *a, uint32 alen,
+									const uint8 *b, uint32 blen);
 
 /* Order of two strings with TID; never 0 for different entries. */
 extern int	snii_key_compare(const SniiKeyDesc *desc, const uint8 *a,

@@ -12,6 +12,7 @@
 
 #include "compat.h"
 #include "key/key_desc.h"
+#include "storage/storage_page.h"
 
 #include "access/detoast.h"
 #include "access/tupmacs.h"
@@ -89,6 +90,12 @@ get_integer(const uint8 *in, int width, uint8 flip)
 	return n;
 }
 
+static inline uint8
+null_byte(const SniiKeyColumn *column)
+{
+	return column->nulls_first ? SNII_KEY_NULL_FIRST : SNII_KEY_NULL_LAST;
+}
+
 bool
 snii_key_column_is_integer(const SniiKeyColumn *column)
 {
@@ -127,20 +134,18 @@ flip(SniiKeyBytes *out, uint32 from)
 
 /* bytea: 0 as 0 255, and 0 0 at the end; text has no 0 but at the end. */
 static void
-put_string(const SniiKeyDesc *desc, const SniiKeyColumn *column,
-		   const uint8 *data, Size len, SniiKeyBytes *out)
+put_string(const SniiKeyColumn *column, const uint8 *data, uint32 len,
+		   SniiKeyBytes *out)
 {
-	if (len > SNII_KEY_MAX_ENTRY)
-		snii_key_too_long(desc, len);
-	snii_key_bytes_reserve(out, 2 * (uint32) len + 2);
+	snii_key_bytes_reserve(out, 2 * len + 2);
 	if (column->type != BYTEAOID)
 	{
 		memcpy(out->data + out->len, data, len);
-		out->len += (uint32) len;
+		out->len += len;
 		out->data[out->len++] = 0;
 		return;
 	}
-	for (Size i = 0; i < len; i++)
+	for (uint32 i = 0; i < len; i++)
 	{
 		out->data[out->len++] = data[i];
 		if (data[i] == 0)
@@ -150,17 +155,24 @@ put_string(const SniiKeyDesc *desc, const SniiKeyColumn *column,
 	out->data[out->len++] = 0;
 }
 
+/*
+ * A value of class BYTES.  A bound is cut where no entry is as long: whatever
+ * follows, entries are before or behind it by what is left of it.
+ */
 static void
 put_bytes_value(const SniiKeyDesc *desc, const SniiKeyColumn *column,
-				Datum value, SniiKeyBytes *out)
+				Datum value, bool bound, SniiKeyBytes *out)
 {
 	if (column->width == 0)
 	{
 		struct varlena *v = pg_detoast_datum_packed((struct varlena *)
 													DatumGetPointer(value));
+		Size		len = VARSIZE_ANY_EXHDR(v);
 
-		put_string(desc, column, (const uint8 *) VARDATA_ANY(v),
-				   VARSIZE_ANY_EXHDR(v), out);
+		if (len > SNII_KEY_MAX_ENTRY && !bound)
+			snii_key_too_long(desc, len);
+		put_string(column, (const uint8 *) VARDATA_ANY(v),
+				   (uint32) Min(len, SNII_KEY_MAX_ENTRY), out);
 		return;
 	}
 	snii_key_bytes_reserve(out, column->width);
@@ -172,10 +184,13 @@ put_bytes_value(const SniiKeyDesc *desc, const SniiKeyColumn *column,
 	out->len += column->width;
 }
 
-/* Bytes of a value as they are stored in COMPARED columns and payloads. */
-static void
-put_raw(const SniiKeyDesc *desc, int16 typlen, bool typbyval, Datum value,
-		uint32 extra, SniiKeyBytes *out)
+/*
+ * Bytes of a value as they are stored in COMPARED columns and payloads.  If
+ * they are more than limit, nothing is added and their number returned, else 0.
+ */
+static Size
+put_raw(int16 typlen, bool typbyval, Datum value, uint32 extra, Size limit,
+		SniiKeyBytes *out)
 {
 	const void *data;
 	Size		len;
@@ -206,39 +221,66 @@ put_raw(const SniiKeyDesc *desc, int16 typlen, bool typbyval, Datum value,
 		data = DatumGetCString(value);
 		len = strlen(data);
 	}
-	if (len > SNII_KEY_MAX_ENTRY)
-		snii_key_too_long(desc, len);
+	if (len > limit)
+		return len;
 	header = pg_hton16((uint16) (len + extra));
 	snii_key_bytes_add(out, &header, sizeof(header));
 	snii_key_bytes_add(out, data, (uint32) len);
+	return 0;
+}
+
+static void
+put_null(const SniiKeyColumn *column, SniiKeyBytes *out)
+{
+	snii_key_bytes_reserve(out, 1 + column->width);
+	out->data[out->len++] = null_byte(column);
+	memset(out->data + out->len, 0, column->width);
+	out->len += column->width;
+}
+
+/* A value; the length if it is too long, and then nothing is added, else 0. */
+static Size
+put_value(const SniiKeyDesc *desc, const SniiKeyColumn *column, Datum value,
+		  bool bound, SniiKeyBytes *out)
+{
+	uint32		from = out->len;
+	Size		too_long = 0;
+
+	snii_key_bytes_reserve(out, 1 + column->width);
+	out->data[out->len++] = SNII_KEY_VALUE;
+	if (column->class == SNII_KEY_COMPARED)
+	{
+		too_long = put_raw(column->typlen, column->typbyval, value, 0,
+						   bound ? PG_UINT16_MAX : SNII_KEY_MAX_ENTRY, out);
+		if (too_long > 0)
+			out->len = from;
+		return too_long;
+	}
+	put_bytes_value(desc, column, value, bound, out);
+	if (column->desc)
+		flip(out, from + 1);
+	return 0;
+}
+
+bool
+snii_key_encode_bound(const SniiKeyDesc *desc, int i, Datum value,
+					  SniiKeyBytes *out)
+{
+	return put_value(desc, &desc->columns[i], value, true, out) == 0;
 }
 
 void
 snii_key_encode_column(const SniiKeyDesc *desc, int i, Datum value,
 					   bool isnull, SniiKeyBytes *out)
 {
-	const SniiKeyColumn *column = &desc->columns[i];
-	uint32		from;
+	Size		too_long = 0;
 
-	snii_key_bytes_reserve(out, 1 + column->width);
 	if (isnull)
-	{
-		out->data[out->len++] = column->nulls_first ?
-			SNII_KEY_NULL_FIRST : SNII_KEY_NULL_LAST;
-		memset(out->data + out->len, 0, column->width);
-		out->len += column->width;
-		return;
-	}
-	out->data[out->len++] = SNII_KEY_VALUE;
-	from = out->len;
-	if (column->class == SNII_KEY_COMPARED)
-	{
-		put_raw(desc, column->typlen, column->typbyval, value, 0, out);
-		return;
-	}
-	put_bytes_value(desc, column, value, out);
-	if (column->desc)
-		flip(out, from);
+		put_null(&desc->columns[i], out);
+	else
+		too_long = put_value(desc, &desc->columns[i], value, false, out);
+	if (too_long > 0)
+		snii_key_too_long(desc, too_long);
 }
 
 void
@@ -277,6 +319,7 @@ snii_key_encode_payload(const SniiKeyDesc *desc, const Datum *values,
 	for (int i = desc->nkeys; i < desc->nattrs; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(desc->tupdesc, i);
+		Size		too_long = 0;
 
 		if (isnull[i])
 		{
@@ -285,7 +328,10 @@ snii_key_encode_payload(const SniiKeyDesc *desc, const Datum *values,
 			snii_key_bytes_add(out, &zero, sizeof(zero));
 		}
 		else
-			put_raw(desc, att->attlen, att->attbyval, values[i], 1, out);
+			too_long = put_raw(att->attlen, att->attbyval, values[i], 1,
+							   SNII_KEY_MAX_ENTRY, out);
+		if (too_long > 0)
+			snii_key_too_long(desc, too_long);
 	}
 	if (out->len - from > SNII_KEY_MAX_ENTRY)
 		snii_key_too_long(desc, out->len - from);
@@ -305,11 +351,12 @@ snii_key_column_end(const SniiKeyColumn *column, const uint8 *str, uint32 at,
 					uint32 len)
 {
 	uint8		flip_mask = column->desc ? 255 : 0;
+	const uint8 *zero;
 	uint32		end;
 
 	if (at >= len)
 		return 0;
-	if (str[at] == SNII_KEY_NULL_FIRST || str[at] == SNII_KEY_NULL_LAST)
+	if (str[at] == null_byte(column))
 	{
 		end = at + 1 + column->width;
 		return end <= len ? end : 0;
@@ -318,26 +365,27 @@ snii_key_column_end(const SniiKeyColumn *column, const uint8 *str, uint32 at,
 		return 0;
 	if (column->class == SNII_KEY_COMPARED)
 	{
-		if (len - at < 2)
+		if (len - at < 2 ||
+			(column->typlen > 0 &&
+			 (str[at] << 8 | str[at + 1]) != column->typlen))
 			return 0;
 		end = at + 2 + ((uint32) str[at] << 8 | str[at + 1]);
 		return end <= len ? end : 0;
 	}
 	if (column->width > 0)
 		return at + column->width <= len ? at + column->width : 0;
-	for (; at < len; at++)
+	while ((zero = memchr(str + at, flip_mask, len - at)) != NULL)
 	{
-		if ((str[at] ^ flip_mask) != 0)
-			continue;
+		at = zero - str + 1;
 		if (column->type != BYTEAOID)
-			return at + 1;
-		if (at + 1 >= len)
+			return at;
+		if (at >= len)
 			return 0;
-		at++;
 		if ((str[at] ^ flip_mask) == 0)
 			return at + 1;
 		if ((str[at] ^ flip_mask) != 255)
 			return 0;
+		at++;
 	}
 	return 0;
 }
@@ -500,12 +548,17 @@ snii_key_get_tid(const SniiKeyEntry *entry, ItemPointer tid)
 bool
 snii_key_valid(const SniiKeyDesc *desc, const uint8 *str, uint32 len)
 {
+	SniiKeyEntry entry = {str, len, NULL, 0};
+	ItemPointerData tid;
 	uint32		at = 0;
 
 	for (int i = 0; i < desc->nkeys; i++)
 		if ((at = snii_key_column_end(&desc->columns[i], str, at, len)) == 0)
 			return false;
-	return at + SNII_KEY_TID_BYTES == len;
+	if (at + SNII_KEY_TID_BYTES != len)
+		return false;
+	snii_key_get_tid(&entry, &tid);
+	return snii_storage_tid_is_valid(&tid);
 }
 
 bool

@@ -3,11 +3,16 @@
  * key_interval.c
  *	  Scan keys as an interval of positions.
  *
- * Every condition is brought to one of = < <= >= > with a value of the
- * column's own type.  An argument of another type is replaced by the first
- * value of the column's type that is not less than it, or the first that is
- * greater: found by bisection, since the values of such types are numbers in
- * order, and the operator family has the comparison.
+ * Every condition on a column becomes a stretch of its values, and these are
+ * intersected; a column whose stretch is one value, or NULL, is followed by the
+ * next one.  An argument of another type is replaced by values of the column's
+ * type, found by bisection: the values of such types are numbers in order, and
+ * the operator family has the comparison.
+ *
+ * Timestamps are not quite in the order of the times with time zone that they
+ * stand for: where clocks are set forward, local times that do not exist
+ * overtake others.  Near such places a wider stretch is taken and each entry
+ * tested, so that the result is that of a sequential scan.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,23 +20,46 @@
 
 #include "key/key_desc.h"
 
-#include "access/detoast.h"
 #include "access/nbtree.h"
 #include "access/stratnum.h"
 #include "catalog/pg_type.h"
-#include "miscadmin.h"
 #include "utils/date.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
-/* A condition on a column, with a value of its type. */
-typedef struct Condition
+/* Further than clocks are ever set. */
+#define MAX_CLOCK_CHANGE	(2 * USECS_PER_DAY)
+
+/*
+ * Places between the values of a column, which are encoded with their first
+ * byte, or that byte alone: before or after all that begin with it.
+ */
+typedef struct Stretch
 {
-	StrategyNumber strategy;	/* 1 to 5 */
-	bool		never;			/* no value meets it */
-	bool		always;			/* every value but NULL does */
-	SniiKeyBytes value;			/* encoded, with its first byte */
-} Condition;
+	bool		empty;
+	bool		test;			/* has others, too */
+	SniiKeyPos	lower;
+	SniiKeyPos	upper;
+} Stretch;
+
+/* Values of a type by number, both ends included. */
+typedef struct Numbers
+{
+	bool		none;
+	uint64		first;
+	uint64		last;
+} Numbers;
+
+/* An argument of another type, and what the column's values are to it. */
+typedef struct Foreign
+{
+	const SniiKeyColumn *column;
+	uint64		last;			/* number of the greatest value */
+	FmgrInfo	compare;
+	Oid			collation;
+	Datum		argument;
+} Foreign;
 
 /* ----------------------------------------------------------------
  *		Values of a type, by number
@@ -42,7 +70,9 @@ typedef struct Condition
 static uint64
 last_number(const SniiKeyColumn *column, bool *found)
 {
-	*found = true;
+	*found = column->standard;
+	if (!*found)
+		return 0;
 	if (column->type == FLOAT4OID)
 		return UINT64CONST(2) * 0x7F800000 + 1;
 	*found = snii_key_column_is_integer(column);
@@ -109,37 +139,110 @@ value_of_number(const SniiKeyColumn *column, uint64 n, uint64 last)
 	}
 }
 
+/* Order of the value with that number and the argument. */
+static int
+compare_number(Foreign *foreign, uint64 n)
+{
+	Datum		value = value_of_number(foreign->column, n, foreign->last);
+	int			cmp = DatumGetInt32(FunctionCall2Coll(&foreign->compare,
+													  foreign->collation,
+													  value,
+													  foreign->argument));
+
+	return (cmp > 0) - (cmp < 0);
+}
+
 /*
- * The first value v with cmp(v, argument) >= least; false if there is none.
+ * The first number from "from" on whose value is not less than the argument
+ * (least 0), or greater (least 1); false if there is none.
  */
 static bool
-bisect(const SniiKeyColumn *column, FmgrInfo *compare, Oid collation,
-	   Datum argument, int least, Datum *value, bool *equal)
+bisect(Foreign *foreign, uint64 from, int least, uint64 *number)
 {
-	bool		found;
-	uint64		last = last_number(column, &found);
-	uint64		low = 0;
-	uint64		high = last;
-	int			cmp;
+	uint64		low = from;
+	uint64		high = foreign->last;
 
 	while (low < high)
 	{
 		uint64		middle = low + (high - low) / 2;
 
-		cmp = DatumGetInt32(FunctionCall2Coll(compare, collation,
-											  value_of_number(column, middle,
-															  last),
-											  argument));
-		if ((cmp > 0) - (cmp < 0) >= least)
+		if (compare_number(foreign, middle) >= least)
 			high = middle;
 		else
 			low = middle + 1;
 	}
-	*value = value_of_number(column, low, last);
-	cmp = DatumGetInt32(FunctionCall2Coll(compare, collation, *value,
-										  argument));
-	*equal = cmp == 0;
-	return (cmp > 0) - (cmp < 0) >= least;
+	*number = low;
+	return compare_number(foreign, low) >= least;
+}
+
+/* Numbers of the values that are less than the argument, or equal, too. */
+static void
+numbers_below(Foreign *foreign, bool equal, Numbers *numbers)
+{
+	uint64		n;
+
+	numbers->first = 0;
+	numbers->last = foreign->last;
+	if (!bisect(foreign, 0, equal ? 1 : 0, &n))
+		return;
+	numbers->none = n == 0;
+	numbers->last = n - 1;
+}
+
+static void
+numbers_above(Foreign *foreign, bool equal, Numbers *numbers)
+{
+	numbers->last = foreign->last;
+	numbers->none = !bisect(foreign, 0, equal ? 0 : 1, &numbers->first);
+}
+
+static void
+numbers_equal(Foreign *foreign, Numbers *numbers)
+{
+	uint64		n;
+
+	numbers->none = !bisect(foreign, 0, 0, &n);
+	numbers->first = numbers->last = n;
+	if (numbers->none)
+		return;
+	numbers->none = compare_number(foreign, n) != 0;
+	if (numbers->none || n == foreign->last ||
+		compare_number(foreign, n + 1) != 0)
+		return;
+	numbers->last = foreign->last;
+	if (bisect(foreign, n + 1, 1, &n))
+		numbers->last = n - 1;
+}
+
+static Timestamp
+local_time(TimestampTz t)
+{
+	return DatumGetTimestamp(DirectFunctionCall1(timestamptz_timestamp,
+												 TimestampTzGetDatum(t)));
+}
+
+/* Are clocks set near that time? */
+static bool
+near_clock_change(TimestampTz t)
+{
+	Timestamp	before;
+	Timestamp	after;
+
+	if (t < MIN_TIMESTAMP + MAX_CLOCK_CHANGE ||
+		t >= END_TIMESTAMP - 2 * MAX_CLOCK_CHANGE)
+		return false;
+	before = local_time(t - MAX_CLOCK_CHANGE);
+	after = local_time(t + MAX_CLOCK_CHANGE);
+	return after - before != 2 * MAX_CLOCK_CHANGE;
+}
+
+/* Numbers of all values that might meet a condition, and some around them. */
+static void
+widen(const Foreign *foreign, Numbers *numbers)
+{
+	numbers->none = false;
+	numbers->first -= Min(numbers->first, MAX_CLOCK_CHANGE);
+	numbers->last += Min(foreign->last - numbers->last, MAX_CLOCK_CHANGE);
 }
 
 /* ----------------------------------------------------------------
@@ -156,90 +259,149 @@ same_type(const SniiKeyColumn *column, Oid type)
 		(type == VARCHAROID && column->type == TEXTOID);
 }
 
-/*
- * An argument of another type: false if nothing can be said but by testing
- * each entry.
- */
+/* All values but NULL. */
+static void
+whole(Stretch *s)
+{
+	static const uint8 value = SNII_KEY_VALUE;
+
+	s->lower.bytes = s->upper.bytes = &value;
+	s->lower.len = s->upper.len = 1;
+	s->lower.after = false;
+	s->upper.after = true;
+}
+
+/* Values above, or below, an encoded one, which may belong to them. */
+static void
+cut(const SniiKeyColumn *column, const SniiKeyBytes *value, bool above,
+	bool itself, Stretch *s)
+{
+	bool		is_lower = above != column->desc;
+	SniiKeyPos *pos = is_lower ? &s->lower : &s->upper;
+
+	pos->bytes = value->data;
+	pos->len = value->len;
+	pos->after = is_lower ? !itself : itself;
+}
+
+/* Restrict a whole stretch; false if the value has no encoding. */
 static bool
-convert_argument(const SniiKeyDesc *desc, int i, const ScanKeyData *key,
-				 Condition *c)
+restrict_to(const SniiKeyDesc *desc, int i, StrategyNumber strategy,
+			Datum argument, Stretch *s)
 {
 	const SniiKeyColumn *column = &desc->columns[i];
-	Oid			proc;
-	FmgrInfo	compare;
-	Datum		value;
-	bool		found;
-	bool		equal;
-	bool		greater = key->sk_strategy == BTLessEqualStrategyNumber ||
-	key->sk_strategy == BTGreaterStrategyNumber;
+	SniiKeyBytes value = {0};
 
-	if (column->type == FLOAT8OID && key->sk_subtype == FLOAT4OID)
-	{
-		c->strategy = key->sk_strategy;
-		snii_key_encode_column(desc, i,
-							   Float8GetDatum(DatumGetFloat4(key->sk_argument)),
-							   false, &c->value);
-		return true;
-	}
-	(void) last_number(column, &found);
-	proc = get_opfamily_proc(column->family, column->input_type,
-							 key->sk_subtype, SNII_KEY_COMPARE_PROC);
+	if (!snii_key_encode_bound(desc, i, argument, &value))
+		return false;
+	if (strategy >= BTEqualStrategyNumber)
+		cut(column, &value, true, strategy != BTGreaterStrategyNumber, s);
+	if (strategy <= BTEqualStrategyNumber)
+		cut(column, &value, false, strategy != BTLessStrategyNumber, s);
+	return true;
+}
+
+/* The same by an argument of another type. */
+static bool
+restrict_to_foreign(const SniiKeyDesc *desc, int i, const ScanKeyData *key,
+					Stretch *s)
+{
+	const SniiKeyColumn *column = &desc->columns[i];
+	Foreign		foreign = {column};
+	Numbers		numbers = {0};
+	bool		found;
+	Oid			proc = get_opfamily_proc(column->family, column->input_type,
+										 key->sk_subtype,
+										 SNII_KEY_COMPARE_PROC);
+
+	foreign.last = last_number(column, &found);
 	if (!found || !OidIsValid(proc))
 		return false;
-	fmgr_info(proc, &compare);
-	found = bisect(column, &compare, key->sk_collation, key->sk_argument,
-				   greater ? 1 : 0, &value, &equal);
+	fmgr_info(proc, &foreign.compare);
+	foreign.collation = key->sk_collation;
+	foreign.argument = key->sk_argument;
 	switch (key->sk_strategy)
 	{
 		case BTLessStrategyNumber:
 		case BTLessEqualStrategyNumber:
-			c->strategy = BTLessStrategyNumber;
-			c->always = !found;
+			numbers_below(&foreign,
+						  key->sk_strategy == BTLessEqualStrategyNumber,
+						  &numbers);
 			break;
 		case BTEqualStrategyNumber:
-			c->strategy = BTEqualStrategyNumber;
-			c->never = !found || !equal;
+			numbers_equal(&foreign, &numbers);
 			break;
 		default:
-			c->strategy = BTGreaterEqualStrategyNumber;
-			c->never = !found;
+			numbers_above(&foreign,
+						  key->sk_strategy == BTGreaterEqualStrategyNumber,
+						  &numbers);
 			break;
 	}
-	if (found)
-		snii_key_encode_column(desc, i, value, false, &c->value);
+	if (column->type == TIMESTAMPOID && key->sk_subtype == TIMESTAMPTZOID &&
+		near_clock_change(DatumGetTimestampTz(key->sk_argument)))
+	{
+		widen(&foreign, &numbers);
+		s->test = true;
+	}
+	s->empty = numbers.none;
+	if (s->empty)
+		return true;
+	(void) restrict_to(desc, i, BTGreaterEqualStrategyNumber,
+					   value_of_number(column, numbers.first, foreign.last),
+					   s);
+	if (numbers.last < foreign.last ||
+		key->sk_strategy == BTEqualStrategyNumber)
+		(void) restrict_to(desc, i, BTLessEqualStrategyNumber,
+						   value_of_number(column, numbers.last,
+										   foreign.last), s);
 	return true;
 }
 
-/* False: the condition has to be tested on every entry. */
-static bool
-make_condition(const SniiKeyDesc *desc, int i, const ScanKeyData *key,
-			   Condition *c)
+/* What a key says about its column. */
+static void
+make_stretch(const SniiKeyDesc *desc, int i, const ScanKeyData *key,
+			 Stretch *s)
 {
-	memset(c, 0, sizeof(*c));
-	if (!same_type(&desc->columns[i], key->sk_subtype))
-		return convert_argument(desc, i, key, c);
-	/* Nothing that is too long to be indexed is there. */
-	c->strategy = key->sk_strategy;
-	if (desc->columns[i].typlen == -1 &&
-		toast_raw_datum_size(key->sk_argument) > SNII_KEY_MAX_ENTRY)
-		return false;
-	snii_key_encode_column(desc, i, key->sk_argument, false, &c->value);
-	return true;
+	const SniiKeyColumn *column = &desc->columns[i];
+	SniiKeyBytes null = {0};
+	bool		expressed;
+
+	memset(s, 0, sizeof(*s));
+	whole(s);
+	if (key->sk_flags & SK_SEARCHNULL)
+	{
+		snii_key_encode_column(desc, i, (Datum) 0, true, &null);
+		s->lower.bytes = s->upper.bytes = null.data;
+		s->lower.len = s->upper.len = null.len;
+		return;
+	}
+	if (key->sk_flags & SK_SEARCHNOTNULL)
+		return;
+	if (key->sk_flags & SK_ROW_HEADER)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("row comparisons are not supported by snii")));
+	/* The operators are strict. */
+	s->empty = (key->sk_flags & SK_ISNULL) != 0;
+	if (s->empty)
+		return;
+	if (same_type(column, key->sk_subtype))
+		expressed = restrict_to(desc, i, key->sk_strategy, key->sk_argument,
+								s);
+	else if (column->standard && column->type == FLOAT8OID &&
+			 key->sk_subtype == FLOAT4OID)
+		expressed = restrict_to(desc, i, key->sk_strategy,
+								Float8GetDatum(DatumGetFloat4(key->sk_argument)),
+								s);
+	else
+		expressed = restrict_to_foreign(desc, i, key, s);
+	s->test |= !expressed;
 }
 
 /* ----------------------------------------------------------------
  *		The interval
  * ----------------------------------------------------------------
  */
-
-typedef struct Building
-{
-	const SniiKeyDesc *desc;
-	SniiKeyInterval *interval;
-	SniiKeyBytes prefix;		/* columns with = so far */
-	SniiKeyPos	lower;			/* of the column at hand */
-	SniiKeyPos	upper;
-} Building;
 
 static void
 add_residual(SniiKeyInterval *interval, int key)
@@ -248,183 +410,112 @@ add_residual(SniiKeyInterval *interval, int key)
 	interval->residual[interval->nresidual++] = key;
 }
 
-/* The prefix and, behind it, bytes of the next column. */
+static int
+compare_pos(const SniiKeyDesc *desc, int i, const SniiKeyPos *a,
+			const SniiKeyPos *b)
+{
+	int			cmp = (int) a->bytes[0] - (int) b->bytes[0];
+
+	if (cmp != 0)
+		return cmp;
+	if (a->len == 1 && b->len > 1)
+		return a->after ? 1 : -1;
+	if (b->len == 1 && a->len > 1)
+		return b->after ? -1 : 1;
+	if (a->len > 1)
+		cmp = snii_key_compare_column(desc, &desc->columns[i], a->bytes,
+									  a->len, b->bytes, b->len);
+	return cmp != 0 ? cmp : (int) a->after - (int) b->after;
+}
+
+/* Is all of a stretch one value, or NULL? */
+static bool
+is_one(const SniiKeyDesc *desc, int i, const Stretch *s)
+{
+	SniiKeyPos	after = s->lower;
+
+	if (s->lower.after || !s->upper.after ||
+		(s->lower.len == 1 && s->lower.bytes[0] == SNII_KEY_VALUE))
+		return false;
+	after.after = true;
+	return compare_pos(desc, i, &after, &s->upper) == 0;
+}
+
+/*
+ * What all keys say about column i; false if there is none.
+ */
+static bool
+take_column(const SniiKeyDesc *desc, int i, ScanKey keys, int nkeys,
+			SniiKeyInterval *interval, Stretch *all)
+{
+	bool		bounded = false;
+
+	memset(all, 0, sizeof(*all));
+	for (int k = 0; k < nkeys; k++)
+	{
+		Stretch		s;
+
+		if (keys[k].sk_attno != i + 1)
+			continue;
+		make_stretch(desc, i, &keys[k], &s);
+		if (s.test)
+			add_residual(interval, k);
+		if (s.empty)
+			all->empty = true;
+		if (!bounded || compare_pos(desc, i, &s.lower, &all->lower) > 0)
+			all->lower = s.lower;
+		if (!bounded || compare_pos(desc, i, &s.upper, &all->upper) < 0)
+			all->upper = s.upper;
+		bounded = true;
+	}
+	if (bounded && compare_pos(desc, i, &all->lower, &all->upper) >= 0)
+		all->empty = true;
+	return bounded;
+}
+
+/* A position behind the columns that have one value. */
 static SniiKeyPos
-position(const Building *b, const void *bytes, uint32 len, bool after)
+position(const SniiKeyBytes *prefix, const SniiKeyPos *column, bool after)
 {
 	SniiKeyBytes all = {0};
 	SniiKeyPos	pos;
 
-	snii_key_bytes_reserve(&all, b->prefix.len + len + 1);
-	snii_key_bytes_add(&all, b->prefix.data, b->prefix.len);
-	snii_key_bytes_add(&all, bytes, len);
+	snii_key_bytes_reserve(&all, prefix->len + (column ? column->len : 0) + 1);
+	snii_key_bytes_add(&all, prefix->data, prefix->len);
+	if (column != NULL)
+		snii_key_bytes_add(&all, column->bytes, column->len);
 	pos.bytes = all.data;
 	pos.len = all.len;
-	pos.after = after;
+	pos.after = column ? column->after : after;
 	return pos;
-}
-
-/* Is position a behind position b? */
-static bool
-behind(const SniiKeyDesc *desc, const SniiKeyPos *a, const SniiKeyPos *b)
-{
-	SniiKeyPos	side = *b;
-
-	if (a->len < b->len)
-		return !behind(desc, b, a);
-	side.after = false;
-	if (snii_key_compare_pos(desc, a->bytes, a->len, &side) < 0)
-		return false;
-	side.after = true;
-	if (snii_key_compare_pos(desc, a->bytes, a->len, &side) > 0)
-		return true;
-	/* The same bytes, or b is the beginning of a. */
-	if (a->len != b->len)
-		return !b->after;
-	return a->after && !b->after;
-}
-
-static void
-narrow(Building *b, const Condition *c, bool desc)
-{
-	bool		less = c->strategy == BTLessStrategyNumber ||
-	c->strategy == BTLessEqualStrategyNumber;
-	bool		strict = c->strategy == BTLessStrategyNumber ||
-	c->strategy == BTGreaterStrategyNumber;
-	bool		is_upper = less != desc;
-	SniiKeyPos	pos = position(b, c->value.data, c->value.len,
-							   is_upper ? !strict : strict);
-
-	if (is_upper)
-	{
-		if (behind(b->desc, &b->upper, &pos))
-			b->upper = pos;
-	}
-	else if (behind(b->desc, &pos, &b->lower))
-		b->lower = pos;
-}
-
-/*
- * Take what the keys say about column i.  Returns true if it is bound to one
- * value (or to NULL), which then belongs to the prefix.
- */
-static bool
-take_column(Building *b, int i, ScanKey keys, int nkeys, bool *is_null)
-{
-	const SniiKeyColumn *column = &b->desc->columns[i];
-	uint8		value = SNII_KEY_VALUE;
-	bool		equal = false;
-	bool		bounded = false;
-	SniiKeyBytes equal_bytes = {0};
-
-	*is_null = false;
-	b->lower = position(b, &value, 1, false);
-	b->upper = position(b, &value, 1, true);
-	for (int k = 0; k < nkeys && !b->interval->empty; k++)
-	{
-		ScanKey		key = &keys[k];
-		Condition	c;
-
-		if (key->sk_attno != i + 1)
-			continue;
-		if (key->sk_flags & SK_SEARCHNULL)
-		{
-			if (bounded)
-				b->interval->empty = true;
-			*is_null = true;
-			continue;
-		}
-		bounded = true;
-		if (key->sk_flags & SK_SEARCHNOTNULL)
-			continue;
-		if (key->sk_flags & SK_ROW_HEADER)
-			elog(ERROR, "row comparisons are not supported by snii");
-		if (key->sk_flags & SK_ISNULL)
-		{
-			b->interval->empty = true;	/* the operators are strict */
-			continue;
-		}
-		if (!make_condition(b->desc, i, key, &c))
-			add_residual(b->interval, k);
-		else if (c.never)
-			b->interval->empty = true;
-		else if (c.always)
-			continue;
-		else if (c.strategy != BTEqualStrategyNumber)
-			narrow(b, &c, column->desc);
-		else if (!equal)
-		{
-			equal = true;
-			equal_bytes = c.value;
-		}
-		else
-			add_residual(b->interval, k);
-	}
-	if (*is_null && bounded)
-		b->interval->empty = true;
-	if (b->interval->empty)
-		return false;
-	if (*is_null)
-	{
-		snii_key_encode_column(b->desc, i, (Datum) 0, true, &b->prefix);
-		return true;
-	}
-	if (equal)
-	{
-		SniiKeyPos	low = position(b, equal_bytes.data, equal_bytes.len,
-								   false);
-		SniiKeyPos	high = position(b, equal_bytes.data, equal_bytes.len,
-									true);
-
-		if (behind(b->desc, &b->lower, &low) ||
-			behind(b->desc, &high, &b->upper))
-			b->interval->empty = true;
-		snii_key_bytes_add(&b->prefix, equal_bytes.data, equal_bytes.len);
-		return true;
-	}
-	if (!bounded)
-	{
-		/* NULLs, too. */
-		b->lower = position(b, NULL, 0, false);
-		b->upper = position(b, NULL, 0, true);
-	}
-	else if (behind(b->desc, &b->lower, &b->upper))
-		b->interval->empty = true;
-	return false;
 }
 
 void
 snii_key_interval(const SniiKeyDesc *desc, ScanKey keys, int nkeys,
 				  SniiKeyInterval *interval)
 {
-	Building	b = {0};
+	SniiKeyBytes prefix = {0};
+	Stretch		s;
+	bool		bounded = false;
 	int			column = 0;
-	bool		is_null;
 
 	memset(interval, 0, offsetof(SniiKeyInterval, residual));
-	b.desc = desc;
-	b.interval = interval;
 	interval->point = true;
 	for (; column < desc->nkeys; column++)
 	{
-		bool		one = take_column(&b, column, keys, nkeys, &is_null);
-
-		if (is_null)
-			interval->point = false;
-		if (interval->empty)
+		bounded = take_column(desc, column, keys, nkeys, interval, &s);
+		interval->empty = s.empty;
+		if (s.empty)
 			return;
-		if (!one)
+		if (!bounded || !is_one(desc, column, &s))
 			break;
+		interval->point &= s.lower.bytes[0] == SNII_KEY_VALUE;
+		snii_key_bytes_add(&prefix, s.lower.bytes, s.lower.len);
+		bounded = false;
 	}
-	if (column == desc->nkeys)
-	{
-		b.lower = position(&b, NULL, 0, false);
-		b.upper = position(&b, NULL, 0, true);
-	}
-	else
-		interval->point = false;
-	interval->lower = b.lower;
-	interval->upper = b.upper;
+	interval->point &= column == desc->nkeys;
+	interval->lower = position(&prefix, bounded ? &s.lower : NULL, false);
+	interval->upper = position(&prefix, bounded ? &s.upper : NULL, true);
 
 	/* Columns behind the first one that is not bound to a value. */
 	for (int k = 0; k < nkeys; k++)

@@ -16,16 +16,20 @@
 #include "access/tupmacs.h"
 #include "common/hashfn.h"
 
-/* A value as its functions want it. */
-typedef union Scratch
+/*
+ * A value as its functions want it.  On the stack: a function of a user may
+ * look into another index of this kind.
+ */
+typedef struct Scratch
 {
-	double		align_double;
-	int64		align_int64;
-	char		bytes[VARHDRSZ + SNII_KEY_MAX_ENTRY + 1];
+	union
+	{
+		double		align_double;
+		int64		align_int64;
+		char		bytes[VARHDRSZ + SNII_KEY_MAX_ENTRY + 1];
+	}			room;
+	char	   *more;			/* instead, of a bound that is longer */
 } Scratch;
-
-static Scratch scratch_a;
-static Scratch scratch_b;
 
 static void
 malformed(const SniiKeyDesc *desc)
@@ -40,20 +44,31 @@ static Datum
 scratch_datum(const SniiKeyDesc *desc, const SniiKeyColumn *column,
 			  const uint8 *data, uint32 len, Scratch *scratch)
 {
-	if (len > SNII_KEY_MAX_ENTRY ||
-		(column->typlen > 0 && (uint32) column->typlen != len))
+	char	   *bytes = scratch->room.bytes;
+
+	if (column->typlen > 0 && (uint32) column->typlen != len)
 		malformed(desc);
+	scratch->more = NULL;
+	if (len > SNII_KEY_MAX_ENTRY)
+		scratch->more = bytes = palloc(VARHDRSZ + len + 1);
 	if (column->typlen == -1)
 	{
-		SET_VARSIZE(scratch->bytes, len + VARHDRSZ);
-		memcpy(scratch->bytes + VARHDRSZ, data, len);
-		return PointerGetDatum(scratch->bytes);
+		SET_VARSIZE(bytes, len + VARHDRSZ);
+		memcpy(bytes + VARHDRSZ, data, len);
+		return PointerGetDatum(bytes);
 	}
-	memcpy(scratch->bytes, data, len);
-	scratch->bytes[len] = 0;
+	memcpy(bytes, data, len);
+	bytes[len] = 0;
 	if (column->typbyval)
-		return fetch_att(scratch->bytes, true, column->typlen);
-	return PointerGetDatum(scratch->bytes);
+		return fetch_att(bytes, true, column->typlen);
+	return PointerGetDatum(bytes);
+}
+
+static inline void
+scratch_release(Scratch *scratch)
+{
+	if (scratch->more != NULL)
+		pfree(scratch->more);
 }
 
 /* Values of class COMPARED, with their u16 lengths in front. */
@@ -61,6 +76,8 @@ static int
 compare_values(const SniiKeyDesc *desc, const SniiKeyColumn *column,
 			   const uint8 *a, uint32 alen, const uint8 *b, uint32 blen)
 {
+	Scratch		left;
+	Scratch		right;
 	int			cmp;
 
 	if (alen == blen && memcmp(a, b, alen) == 0)
@@ -69,12 +86,31 @@ compare_values(const SniiKeyDesc *desc, const SniiKeyColumn *column,
 													 &column->compare),
 										  column->collation,
 										  scratch_datum(desc, column, a + 2,
-														alen - 2,
-														&scratch_a),
+														alen - 2, &left),
 										  scratch_datum(desc, column, b + 2,
-														blen - 2,
-														&scratch_b)));
+														blen - 2, &right)));
+	scratch_release(&left);
+	scratch_release(&right);
 	return column->desc ? (cmp < 0 ? 1 : cmp > 0 ? -1 : 0) : cmp;
+}
+
+/* Hash of such a value; all have one if there is no function. */
+static uint64
+hash_value(const SniiKeyDesc *desc, const SniiKeyColumn *column,
+		   const uint8 *value, uint32 len)
+{
+	Scratch		scratch;
+	Datum		hash;
+
+	if (!OidIsValid(column->hash.fn_oid))
+		return 0;
+	hash = FunctionCall2Coll(unconstify(FmgrInfo *, &column->hash),
+							 column->collation,
+							 scratch_datum(desc, column, value + 2, len - 2,
+										   &scratch),
+							 UInt64GetDatum(0));
+	scratch_release(&scratch);
+	return DatumGetUInt64(hash);
 }
 
 static inline int
@@ -85,6 +121,31 @@ compare_bytes(const uint8 *a, uint32 alen, const uint8 *b, uint32 blen)
 	if (cmp != 0)
 		return cmp;
 	return alen < blen ? -1 : alen > blen ? 1 : 0;
+}
+
+/* Two columns that are known to end where they should. */
+static int
+compare_ended(const SniiKeyDesc *desc, const SniiKeyColumn *column,
+			  const uint8 *a, uint32 alen, const uint8 *b, uint32 blen)
+{
+	if (a[0] != b[0])
+		return (int) a[0] - (int) b[0];
+	if (a[0] != SNII_KEY_VALUE)
+		return 0;
+	if (column->class == SNII_KEY_BYTES)
+		return compare_bytes(a + 1, alen - 1, b + 1, blen - 1);
+	return compare_values(desc, column, a + 1, alen - 1, b + 1, blen - 1);
+}
+
+int
+snii_key_compare_column(const SniiKeyDesc *desc, const SniiKeyColumn *column,
+						const uint8 *a, uint32 alen, const uint8 *b,
+						uint32 blen)
+{
+	if (snii_key_column_end(column, a, 0, alen) != alen ||
+		snii_key_column_end(column, b, 0, blen) != blen)
+		malformed(desc);
+	return compare_ended(desc, column, a, alen, b, blen);
 }
 
 /*
@@ -101,18 +162,8 @@ compare_column(const SniiKeyDesc *desc, const SniiKeyColumn *column,
 
 	if (aend == 0 || bend == 0)
 		malformed(desc);
-	cmp = (int) a[*aat] - (int) b[*bat];
-	if (cmp == 0 && a[*aat] == SNII_KEY_VALUE)
-	{
-		const uint8 *av = a + *aat + 1;
-		const uint8 *bv = b + *bat + 1;
-
-		if (column->class == SNII_KEY_BYTES)
-			cmp = compare_bytes(av, aend - *aat - 1, bv, bend - *bat - 1);
-		else
-			cmp = compare_values(desc, column, av, aend - *aat - 1, bv,
-								 bend - *bat - 1);
-	}
+	cmp = compare_ended(desc, column, a + *aat, aend - *aat, b + *bat,
+						bend - *bat);
 	*aat = aend;
 	*bat = bend;
 	return cmp;
@@ -149,7 +200,8 @@ int
 snii_key_compare_keys(const SniiKeyDesc *desc, const uint8 *a, uint32 alen,
 					  const uint8 *b, uint32 blen)
 {
-	Assert(alen >= SNII_KEY_TID_BYTES && blen >= SNII_KEY_TID_BYTES);
+	if (alen < SNII_KEY_TID_BYTES || blen < SNII_KEY_TID_BYTES)
+		malformed(desc);
 	if (desc->all_bytes)
 		return compare_bytes(a, alen - SNII_KEY_TID_BYTES, b,
 							 blen - SNII_KEY_TID_BYTES);
@@ -206,6 +258,20 @@ snii_key_compare_pos(const SniiKeyDesc *desc, const uint8 *str, uint32 len,
 	return cmp != 0 ? cmp : side;
 }
 
+/*
+ * Filters take bits from all parts of a hash, which not every function of a
+ * user spreads well: the finaliser of MurmurHash3.
+ */
+static inline uint64
+mix(uint64 h)
+{
+	h ^= h >> 33;
+	h *= UINT64CONST(0xff51afd7ed558ccd);
+	h ^= h >> 33;
+	h *= UINT64CONST(0xc4ceb9fe1a85ec53);
+	return h ^ (h >> 33);
+}
+
 uint64
 snii_key_hash(const SniiKeyDesc *desc, const uint8 *key, uint32 len)
 {
@@ -225,18 +291,11 @@ snii_key_hash(const SniiKeyDesc *desc, const uint8 *key, uint32 len)
 		if (column->class == SNII_KEY_BYTES || key[at] != SNII_KEY_VALUE)
 			h = hash_bytes_extended(key + at, (int) (end - at), 0);
 		else
-			h = DatumGetUInt64(FunctionCall2Coll(unconstify(FmgrInfo *,
-															&column->hash),
-												 column->collation,
-												 scratch_datum(desc, column,
-															   key + at + 3,
-															   end - at - 3,
-															   &scratch_a),
-												 UInt64GetDatum(0)));
+			h = hash_value(desc, column, key + at + 1, end - at - 1);
 		hash = hash_combine64(hash, h);
 		at = end;
 	}
-	return hash;
+	return mix(hash);
 }
 
 void
