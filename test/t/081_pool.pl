@@ -65,6 +65,13 @@ sub load
 		# raises when the process has just ended
 		eval { $_->{run}->pump_nb } foreach @jobs;
 		my $n = $node->safe_psql('postgres', $count);
+		if ($n > $most)
+		{
+			# one that is leaving may still be shown beside its successor
+			usleep(100_000);
+			my $again = $node->safe_psql('postgres', $count);
+			$n = $again if $again < $n;
+		}
 		$most = $n if $n > $most;
 	}
 	$_->{run}->finish foreach @jobs;
