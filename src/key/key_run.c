@@ -301,12 +301,6 @@ snii_key_run_entries(const SniiKeyRun *run)
 }
 
 uint32
-snii_key_run_data_pages(const SniiKeyRun *run)
-{
-	return run->head.ndata;
-}
-
-uint32
 snii_key_run_filter_pages(const SniiKeyRun *run)
 {
 	return run->head.nfilter;
@@ -481,28 +475,6 @@ snii_key_run_page_of(const SniiKeyDesc *desc, const SniiKeyRun *run,
 	if (child >= run->head.ndata)
 		damaged(run->object, "data page does not exist");
 	return child;
-}
-
-void
-snii_key_run_sample(const SniiKeyDesc *desc, const SniiKeyRun *run, int n,
-					void (*sink) (void *arg, const uint8 *sep, uint32 len),
-					void *arg)
-{
-	SniiKeyCursor *c = palloc(sizeof(SniiKeyCursor));
-	uint32		ndata = run->head.ndata;
-
-	snii_key_cursor_init(c, desc, run);
-	for (int i = 1; i < n; i++)
-	{
-		uint32		page = (uint32) ((uint64) ndata * i / n);
-
-		if (page == 0 || page == (uint32) ((uint64) ndata * (i - 1) / n))
-			continue;
-		if (snii_key_cursor_page(c, page))
-			sink(arg, c->entry.str, c->entry.len);
-	}
-	snii_key_cursor_close(c);
-	pfree(c);
 }
 
 /* ----------------------------------------------------------------

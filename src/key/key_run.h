@@ -61,7 +61,6 @@ extern SniiKeyRun *snii_key_run_load(Relation index, const SniiKeyDesc *desc,
 
 extern const SniiObject *snii_key_run_object(const SniiKeyRun *run);
 extern uint64 snii_key_run_entries(const SniiKeyRun *run);
-extern uint32 snii_key_run_data_pages(const SniiKeyRun *run);
 extern uint32 snii_key_run_filter_pages(const SniiKeyRun *run);
 
 /* First and last string, with TID; without payload. */
@@ -77,15 +76,6 @@ extern bool snii_key_run_may_have(const SniiKeyDesc *desc,
 extern uint32 snii_key_run_page_of(const SniiKeyDesc *desc,
 								   const SniiKeyRun *run,
 								   const SniiKeyPos *pos);
-
-/*
- * About n positions that part the run evenly: calls sink with separators, in
- * order.
- */
-extern void snii_key_run_sample(const SniiKeyDesc *desc,
-								const SniiKeyRun *run, int n,
-								void (*sink) (void *arg, const uint8 *sep,
-											  uint32 len), void *arg);
 
 /*
  * A place in a run.  entry is valid until the cursor moves; the cursor holds

@@ -81,7 +81,6 @@ struct SniiKeyScan
 	int			nheap;
 	Source	  **heap;
 	Source	   *last;			/* whose current entry was returned */
-	SniiKeyScanStats stats;
 };
 
 /* ----------------------------------------------------------------
@@ -359,21 +358,15 @@ static bool
 begin_run(SniiKeyScan *scan, Source *source, const SniiKeyPos *from,
 		  uint64 hash)
 {
-	bool		found;
-
 	if (source->run == NULL)
 		source->run = snii_key_run_open(scan->index, scan->desc,
 										source->entry);
 	if (!run_in_range(scan, source->run))
 		return false;
-	scan->stats.runs++;
 	if (scan->point &&
 		!snii_key_run_may_have(scan->desc, source->run, scan->lower.bytes,
 							   scan->lower.len, hash))
-	{
-		scan->stats.filtered++;
 		return false;
-	}
 	if (source->cursor == NULL)
 	{
 		source->cursor = MemoryContextAlloc(scan->context,
@@ -384,10 +377,7 @@ begin_run(SniiKeyScan *scan, Source *source, const SniiKeyPos *from,
 		snii_key_cursor_seek(source->cursor, from);
 	else
 		snii_key_cursor_seek_before(source->cursor, from);
-	found = settle_run(scan, source);
-	if (scan->point && !found)
-		scan->stats.misses++;
-	return found;
+	return settle_run(scan, source);
 }
 
 /* ----------------------------------------------------------------
@@ -445,7 +435,6 @@ position(SniiKeyScan *scan, ScanDirection dir)
 		from = forward ? &scan->from_lower : &scan->from_upper;
 	if (scan->point)
 		hash = snii_key_hash(scan->desc, scan->lower.bytes, scan->lower.len);
-	scan->stats.probes++;
 	scan->dir = dir;
 	scan->nheap = 0;
 	scan->last = NULL;
@@ -537,10 +526,4 @@ snii_key_scan_end(SniiKeyScan *scan)
 	for (int i = 0; i < scan->nsources; i++)
 		if (scan->sources[i].cursor != NULL)
 			snii_key_cursor_close(scan->sources[i].cursor);
-}
-
-const SniiKeyScanStats *
-snii_key_scan_stats(const SniiKeyScan *scan)
-{
-	return &scan->stats;
 }

@@ -39,13 +39,6 @@ extern void snii_key_scan_set(SniiKeyScan *scan, const SniiKeyPos *lower,
 							  SniiKeySources sources);
 
 /*
- * The keys that snii_key_scan_set() will be called with as points, one after
- * the other: their pages are read ahead.  n positions, sorted.
- */
-extern void snii_key_scan_expect(SniiKeyScan *scan, const SniiKeyPos *points,
-								 int n);
-
-/*
  * Next entry that is not marked dead; NULL at the end of the interval, from
  * where the other direction leads back.  Valid until the next call.  The
  * direction may change at any time.
@@ -58,16 +51,5 @@ extern void snii_key_scan_restore(SniiKeyScan *scan, const uint8 *str,
 								  uint32 len);
 
 extern void snii_key_scan_end(SniiKeyScan *scan);
-
-/* What a scan did. */
-typedef struct SniiKeyScanStats
-{
-	uint64		probes;			/* intervals set */
-	uint64		runs;			/* runs that were in range, summed */
-	uint64		filtered;		/* of these, excluded by their filter */
-	uint64		misses;			/* passed the filter, had no such key */
-} SniiKeyScanStats;
-
-extern const SniiKeyScanStats *snii_key_scan_stats(const SniiKeyScan *scan);
 
 #endif							/* SNII_KEY_SCAN_H */

@@ -122,12 +122,6 @@ snii_lsm_barrier_leave(SniiBarrier *b)
 	CurrentResourceOwner = old;
 }
 
-bool
-snii_lsm_barrier_is_held(const SniiBarrier *b)
-{
-	return BufferIsValid(b->buffer);
-}
-
 void
 snii_lsm_barrier_wait(Relation index)
 {

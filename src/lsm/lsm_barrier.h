@@ -34,9 +34,6 @@ extern SniiBarrier *snii_lsm_barrier_create(Relation index, bool keep);
 extern bool snii_lsm_barrier_enter(SniiBarrier *b);
 extern void snii_lsm_barrier_leave(SniiBarrier *b);
 
-/* Is it entered? */
-extern bool snii_lsm_barrier_is_held(const SniiBarrier *b);
-
 /*
  * For ambulkdelete, when all marks are set: wait until all barriers were left
  * that were entered before this call.  Interruptible; nothing may be locked but

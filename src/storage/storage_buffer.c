@@ -22,6 +22,7 @@
 
 #include "storage/storage_alloc.h"
 #include "storage/storage_buffer.h"
+#include "storage/storage_buffer_page.h"
 #include "storage/storage_counters.h"
 #include "storage/storage_list.h"
 #include "storage/storage_meta.h"
@@ -36,37 +37,13 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-static inline SniiBufferPage *
-buffer_of(Page page)
-{
-	return (SniiBufferPage *) PageGetContents(page);
-}
-
-/* Bytes of records on a page. */
-static inline uint32
-data_bytes(Page page)
-{
-	uint32		used = snii_storage_page_used(page);
-
-	return used < offsetof(SniiBufferPage, data) ? 0 :
-		used - offsetof(SniiBufferPage, data);
-}
-
-static void
-begin_page(Page page, uint64 id, uint8 flags)
-{
-	snii_storage_page_init(page, SNII_PAGE_BUFFER, id, SNII_STREAM_BUFFER);
-	snii_storage_opaque(page)->flags = flags;
-	snii_storage_page_set_used(page, offsetof(SniiBufferPage, data));
-}
-
 /* Put a record header and the bytes behind it at the end of a page. */
 static void
 put_record(Page page, const ItemPointerData *tid, const uint8 *data,
 		   uint32 len)
 {
-	SniiBufferPage *buffer = buffer_of(page);
-	uint32		at = data_bytes(page);
+	SniiBufferPage *buffer = snii_storage_records(page);
+	uint32		at = snii_storage_record_bytes(page);
 	SniiRecordHeader header = {0};
 
 	header.len = (uint16) len;
@@ -82,8 +59,7 @@ static inline bool
 has_room(Page page, uint32 len)
 {
 	return (snii_storage_opaque(page)->flags & SNII_BUFFER_FULL) == 0 &&
-		data_bytes(page) + sizeof(SniiRecordHeader) + len <=
-		SNII_BUFFER_CAPACITY;
+		snii_storage_record_fits(page, len);
 }
 
 /*
@@ -119,7 +95,7 @@ append_record(Relation index, Buffer buf, const ItemPointerData *tid,
 	Page		page = BufferGetPage(buf);
 	uint16		end = ((PageHeader) page)->pd_lower;
 	SniiRecordHeader header = {0};
-	uint32		nrecords = buffer_of(page)->nrecords + 1;
+	uint32		nrecords = snii_storage_records(page)->nrecords + 1;
 	uint16		lower = (uint16) (end + sizeof(header) + len);
 	SniiPatchPart parts[4];
 
@@ -128,7 +104,7 @@ append_record(Relation index, Buffer buf, const ItemPointerData *tid,
 	parts[0].offset = offsetof(PageHeaderData, pd_lower);
 	parts[0].len = sizeof(lower);
 	parts[0].data = &lower;
-	parts[1].offset = (uint16) ((char *) &buffer_of(page)->nrecords -
+	parts[1].offset = (uint16) ((char *) &snii_storage_records(page)->nrecords -
 								(char *) page);
 	parts[1].len = sizeof(nrecords);
 	parts[1].data = &nrecords;
@@ -249,8 +225,8 @@ hand_out(Relation index, Buffer header, uint64 id, uint32 n, bool begin)
 													  0))->flags |=
 			SNII_BUFFER_FULL;
 	if (begin)
-		begin_page(GenericXLogRegisterBuffer(state, next_buf,
-											 GENERIC_XLOG_FULL_IMAGE), id, 0);
+		snii_storage_records_begin(GenericXLogRegisterBuffer(state, next_buf,
+															 GENERIC_XLOG_FULL_IMAGE), id, 0);
 	GenericXLogFinish(state);
 	if (BufferIsValid(next_buf))
 		UnlockReleaseBuffer(next_buf);
@@ -397,16 +373,16 @@ write_large(Relation index, uint64 id, const BlockNumber *blocks, int n,
 			uint32		from = first + (uint32) (i - 1) * SNII_BUFFER_CAPACITY;
 			uint32		part = Min(len - from, SNII_BUFFER_CAPACITY);
 
-			begin_page(page, id, SNII_BUFFER_CONT | SNII_BUFFER_FULL);
-			memcpy(buffer_of(page)->data, data + from, part);
+			snii_storage_records_begin(page, id, SNII_BUFFER_CONT | SNII_BUFFER_FULL);
+			memcpy(snii_storage_records(page)->data, data + from, part);
 			snii_storage_page_set_used(page, offsetof(SniiBufferPage, data) +
 									   part);
 		}
 		else
 		{
-			begin_page(page, id, SNII_BUFFER_FIRST | SNII_BUFFER_FULL);
+			snii_storage_records_begin(page, id, SNII_BUFFER_FIRST | SNII_BUFFER_FULL);
 			put_record(page, tid, data, first);
-			buffer_of(page)->rest = len - first;
+			snii_storage_records(page)->rest = len - first;
 		}
 		GenericXLogFinish(state);
 		UnlockReleaseBuffer(buf);
@@ -681,7 +657,7 @@ snii_storage_buffer_unchanged(Relation index, uint64 id,
 	page = BufferGetPage(buf);
 	same = snii_storage_page_is(page, SNII_PAGE_BUFFER, id) &&
 		(snii_storage_opaque(page)->flags & SNII_BUFFER_FULL) == 0 &&
-		data_bytes(page) == mark->upto[last];
+		snii_storage_record_bytes(page) == mark->upto[last];
 	UnlockReleaseBuffer(buf);
 	return same;
 }
@@ -740,12 +716,12 @@ load_large(SniiBufferReader *r, const SniiRecordHeader *header, uint32 rest,
 		if (r->next_page >= r->list->used || !load_page(r, r->next_page))
 			snii_storage_corrupted(r->index, blk, "record has no end");
 		r->next_page++;
-		n = data_bytes((Page) r->page);
+		n = snii_storage_record_bytes((Page) r->page);
 		if ((snii_storage_opaque((Page) r->page)->flags &
 			 SNII_BUFFER_CONT) == 0 || n == 0 || n > size - have)
 			snii_storage_corrupted(r->index, blk,
 								   "record continues on a wrong page");
-		memcpy(r->large + have, buffer_of((Page) r->page)->data, n);
+		memcpy(r->large + have, snii_storage_records((Page) r->page)->data, n);
 		have += n;
 	}
 }
@@ -826,7 +802,7 @@ next_page(SniiBufferReader *r)
 		if ((snii_storage_opaque((Page) r->page)->flags &
 			 SNII_BUFFER_NO_RECORD) == 0)
 		{
-			r->end = data_bytes((Page) r->page);
+			r->end = snii_storage_record_bytes((Page) r->page);
 			if (r->mark != NULL)
 				r->at = r->mark->upto[i];
 			if (r->at > r->end)
@@ -857,7 +833,7 @@ snii_storage_buffer_next(SniiBufferReader *r, ItemPointer tid,
 							   snii_storage_stretch_block(r->list,
 														  r->next_page - 1),
 							   "buffer page ends within a record header");
-	memcpy(&header, buffer_of((Page) r->page)->data + r->at, sizeof(header));
+	memcpy(&header, snii_storage_records((Page) r->page)->data + r->at, sizeof(header));
 	r->at += sizeof(header);
 	if (header.len > r->end - r->at ||
 		!snii_storage_tid_is_valid(&header.tid))
@@ -865,7 +841,7 @@ snii_storage_buffer_next(SniiBufferReader *r, ItemPointer tid,
 							   snii_storage_stretch_block(r->list,
 														  r->next_page - 1),
 							   "buffer page has a damaged record");
-	body = buffer_of((Page) r->page)->data + r->at;
+	body = snii_storage_records((Page) r->page)->data + r->at;
 	*tid = header.tid;
 	*dead = (header.flags & SNII_RECORD_DEAD) != 0;
 	*data = (const uint8 *) body;
@@ -873,7 +849,7 @@ snii_storage_buffer_next(SniiBufferReader *r, ItemPointer tid,
 	r->at += header.len;
 	move_mark(r, r->place.page);
 
-	rest = buffer_of((Page) r->page)->rest;
+	rest = snii_storage_records((Page) r->page)->rest;
 	if ((snii_storage_opaque((Page) r->page)->flags & SNII_BUFFER_FIRST) &&
 		rest > 0)
 	{
@@ -899,7 +875,7 @@ snii_storage_buffer_live(Relation index, uint64 id, BlockNumber blk,
 	Buffer		buf = snii_storage_read_page(index, blk, BUFFER_LOCK_SHARE,
 											 SNII_PAGE_BUFFER, id);
 	Page		page = BufferGetPage(buf);
-	uint32		end = data_bytes(page);
+	uint32		end = snii_storage_record_bytes(page);
 	int			live = 0;
 
 	for (int i = 0; i < n; i++)
@@ -908,7 +884,7 @@ snii_storage_buffer_live(Relation index, uint64 id, BlockNumber blk,
 
 		if (places[i].offset + sizeof(header) > end)
 			snii_storage_corrupted(index, blk, "buffer page has lost records");
-		memcpy(&header, buffer_of(page)->data + places[i].offset,
+		memcpy(&header, snii_storage_records(page)->data + places[i].offset,
 			   sizeof(header));
 		if ((header.flags & SNII_RECORD_DEAD) == 0)
 			tids[live++] = header.tid;
@@ -940,7 +916,7 @@ vacuum_page(Relation index, Buffer buf, IndexBulkDeleteCallback callback,
 			void *callback_state, uint64 *live, uint64 *removed)
 {
 	Page		page = BufferGetPage(buf);
-	uint32		end = data_bytes(page);
+	uint32		end = snii_storage_record_bytes(page);
 	GenericXLogState *state = NULL;
 	Page		image = NULL;
 
@@ -951,7 +927,7 @@ vacuum_page(Relation index, Buffer buf, IndexBulkDeleteCallback callback,
 		if (end - at < sizeof(header))
 			snii_storage_corrupted(index, BufferGetBlockNumber(buf),
 								   "buffer page ends within a record header");
-		memcpy(&header, buffer_of(page)->data + at, sizeof(header));
+		memcpy(&header, snii_storage_records(page)->data + at, sizeof(header));
 		if (header.len > end - at - sizeof(header) ||
 			!snii_storage_tid_is_valid(&header.tid))
 			snii_storage_corrupted(index, BufferGetBlockNumber(buf),
@@ -966,7 +942,7 @@ vacuum_page(Relation index, Buffer buf, IndexBulkDeleteCallback callback,
 					image = GenericXLogRegisterBuffer(state, buf, 0);
 				}
 				header.flags |= SNII_RECORD_DEAD;
-				memcpy(buffer_of(image)->data + at, &header, sizeof(header));
+				memcpy(snii_storage_records(image)->data + at, &header, sizeof(header));
 				(*removed)++;
 			}
 			else

@@ -23,6 +23,7 @@
 #include "postgres.h"
 
 #include "storage/storage_alloc.h"
+#include "storage/storage_buffer_page.h"
 #include "storage/storage_list.h"
 #include "storage/storage_meta.h"
 #include "storage/storage_ordered.h"
@@ -71,35 +72,6 @@ fence_at(const SniiFencePage *fence, int i, SniiFence *f)
 	memcpy(&f->leaf, at, sizeof(f->leaf));
 	memcpy(&f->len, at + sizeof(f->leaf), sizeof(f->len));
 	return at + SNII_FENCE_BYTES;
-}
-
-static inline SniiBufferPage *
-leaf_of(Page page)
-{
-	return (SniiBufferPage *) PageGetContents(page);
-}
-
-static inline uint32
-leaf_bytes(Page page)
-{
-	uint32		used = snii_storage_page_used(page);
-
-	return used < offsetof(SniiBufferPage, data) ? 0 :
-		used - offsetof(SniiBufferPage, data);
-}
-
-static inline bool
-leaf_has_room(Page page, uint32 len)
-{
-	return leaf_bytes(page) + sizeof(SniiRecordHeader) + len <=
-		SNII_BUFFER_CAPACITY;
-}
-
-static void
-begin_leaf(Page page, uint64 id)
-{
-	snii_storage_page_init(page, SNII_PAGE_BUFFER, id, SNII_STREAM_BUFFER);
-	snii_storage_page_set_used(page, offsetof(SniiBufferPage, data));
 }
 
 /* A fence page with one range and no leaf. */
@@ -342,9 +314,9 @@ snii_storage_ordered_leaf(Relation index, const SniiDirEntry *stretch,
 		Buffer		leaf = lock_leaf(index, f.leaf, stretch->id,
 									 BUFFER_LOCK_SHARE);
 
-		copy->nbytes = Min(leaf_bytes(BufferGetPage(leaf)),
+		copy->nbytes = Min(snii_storage_record_bytes(BufferGetPage(leaf)),
 						   (uint32) SNII_BUFFER_CAPACITY);
-		memcpy(copy->data, leaf_of(BufferGetPage(leaf))->data, copy->nbytes);
+		memcpy(copy->data, snii_storage_records(BufferGetPage(leaf))->data, copy->nbytes);
 		UnlockReleaseBuffer(leaf);
 	}
 	UnlockReleaseBuffer(buf);
@@ -466,7 +438,8 @@ check_leaf(Relation index, Buffer buf, const SniiOrderedCheck *check)
 	bool		dead;
 	bool		good = true;
 
-	while (next_record(index, leaf_of(page)->data, leaf_bytes(page), &at,
+	while (next_record(index, snii_storage_records(page)->data,
+					   snii_storage_record_bytes(page), &at,
 					   &record, &dead))
 		if (!dead && !check->test(check->arg, &record))
 			good = false;
@@ -555,7 +528,7 @@ try_insert(Relation index, const SniiOrder *order,
 		Buffer		leaf = leaves[range - first];
 
 		if (BufferIsValid(leaf) &&
-			leaf_has_room(BufferGetPage(leaf), (uint32) record->len))
+			snii_storage_record_fits(BufferGetPage(leaf), (uint32) record->len))
 			append_record(index, leaf, record);
 		else
 			result = ATTEMPT_PAGE;
@@ -769,7 +742,7 @@ compare_items(const void *a, const void *b, void *arg)
 static void
 fill_leaf(Page page, const char *data, const SplitItem *items, int n)
 {
-	char	   *to = leaf_of(page)->data;
+	char	   *to = snii_storage_records(page)->data;
 
 	for (int i = 0; i < n; i++)
 	{
@@ -779,7 +752,7 @@ fill_leaf(Page page, const char *data, const SplitItem *items, int n)
 		memcpy(to, data + items[i].at, len);
 		to += len;
 	}
-	snii_storage_page_set_used(page, (uint32) (to - (char *) leaf_of(page)));
+	snii_storage_page_set_used(page, (uint32) (to - (char *) snii_storage_records(page)));
 }
 
 /* How a full leaf is to be split. */
@@ -841,7 +814,7 @@ plan_split(Relation index, const SniiOrder *order, Buffer buf,
 		   const SniiRecord *new, bool last_range, Split *split)
 {
 	Page		page = BufferGetPage(buf);
-	uint32		nbytes = leaf_bytes(page);
+	uint32		nbytes = snii_storage_record_bytes(page);
 	uint32		dead_bytes = 0;
 	uint32		at = 0;
 	SniiRecord	record;
@@ -851,7 +824,7 @@ plan_split(Relation index, const SniiOrder *order, Buffer buf,
 	split->sep_len = 0;
 	split->swap = split->append = false;
 	split->data = palloc(BLCKSZ);
-	memcpy(split->data, leaf_of(page)->data, nbytes);
+	memcpy(split->data, snii_storage_records(page)->data, nbytes);
 	split->items = palloc((nbytes / sizeof(SniiRecordHeader) + 1) *
 						  sizeof(SplitItem));
 	for (uint32 from = 0;
@@ -929,7 +902,7 @@ write_split(Relation index, Buffer header, Buffer fence_buf, int i,
 	snii_storage_list(GenericXLogRegisterBuffer(state, header, 0))->used++;
 	fence = GenericXLogRegisterBuffer(state, fence_buf, 0);
 	page = GenericXLogRegisterBuffer(state, new_buf, GENERIC_XLOG_FULL_IMAGE);
-	begin_leaf(page, id);
+	snii_storage_records_begin(page, id, 0);
 	if (split != NULL && split->append)
 		fence_of(fence)->nappended++;
 	if (split == NULL)
@@ -977,7 +950,7 @@ add_leaf(Relation index, const SniiOrder *order, uint64 id, Buffer header,
 		return true;
 	}
 	leaf = lock_leaf(index, f.leaf, id, BUFFER_LOCK_EXCLUSIVE);
-	if (!leaf_has_room(BufferGetPage(leaf), (uint32) record->len))
+	if (!snii_storage_record_fits(BufferGetPage(leaf), (uint32) record->len))
 	{
 		split = palloc(sizeof(Split));
 		plan_split(index, order, leaf, record,
@@ -1102,7 +1075,8 @@ check_records(Relation index, const SniiOrder *order, Buffer leaf,
 	uint32		at = 0;
 	bool		dead;
 
-	while (next_record(index, leaf_of(page)->data, leaf_bytes(page), &at,
+	while (next_record(index, snii_storage_records(page)->data,
+					   snii_storage_record_bytes(page), &at,
 					   &record, &dead))
 		/* What is dead stays where it is when others move. */
 		if (!dead &&
