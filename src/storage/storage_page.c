@@ -73,6 +73,35 @@ snii_storage_lock_page(Relation index, Buffer buf, int lockmode)
 	LockBuffer(buf, lockmode);
 }
 
+/*
+ * The cleanup lock of a page that this process has pinned already, since a
+ * list names a page that is in use, is refused by core with an internal
+ * error.  Nothing tells of own pins beforehand.
+ */
+static Buffer
+pin_for_cleanup(Relation index, BlockNumber blk)
+{
+	MemoryContext context = CurrentMemoryContext;
+	volatile Buffer buf = InvalidBuffer;
+
+	PG_TRY();
+	{
+		buf = ReadBufferExtended(index, MAIN_FORKNUM, blk,
+								 RBM_ZERO_AND_CLEANUP_LOCK, NULL);
+	}
+	PG_CATCH();
+	{
+		if (geterrcode() != ERRCODE_INTERNAL_ERROR)
+			PG_RE_THROW();
+		MemoryContextSwitchTo(context);
+		FlushErrorState();
+		snii_storage_corrupted(index, blk,
+							   "page in use is referred to as a free one");
+	}
+	PG_END_TRY();
+	return buf;
+}
+
 Buffer
 snii_storage_fresh_page(Relation index, BlockNumber blk)
 {
@@ -83,8 +112,7 @@ snii_storage_fresh_page(Relation index, BlockNumber blk)
 		blk - SNII_LOST_PAGES_MAX >= RelationGetNumberOfBlocks(index))
 		snii_storage_corrupted(index, blk,
 							   "reference to a block far beyond the end of the file");
-	return ReadBufferExtended(index, MAIN_FORKNUM, blk,
-							  RBM_ZERO_AND_CLEANUP_LOCK, NULL);
+	return pin_for_cleanup(index, blk);
 }
 
 Buffer

@@ -59,6 +59,18 @@ finds('list', 1, 24 + 16 + 12, '01000000');
 finds('kind of page', $_, 8192 - 6, '63') for 0, 1, 2;
 finds('page id', 1, 8190, '0000');
 
+# --- a free list that names a page twice ---------------------------------------------
+$node->safe_psql('postgres', $prepare);
+$node->safe_psql('postgres', 'CHECKPOINT');
+my $bytes = slurp_file($node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('t_v')"));
+my $free = unpack 'x64 L', $bytes;
+my ($extents, $first) = unpack 'x28 L x16 L', substr($bytes, $free * 8192);
+cmp_ok($extents, '>', 0, 'there are free pages');
+my $twice = unpack 'H*', pack('L*', 4, 0, 0, 0, 0, ($first, 1 << 8) x 4);
+$node->safe_psql('postgres', "SELECT test_lsm_poke('t_v', $free, 28, '\\x$twice')");
+my ($rc, $stdout, $stderr) = $node->psql('postgres', "\\set VERBOSITY verbose\nSELECT test_lsm_flush('t_v')");
+like($stderr, qr/XX002: index "t_v" is corrupted at block $first: page in use/, 'it is not written twice');
+
 # --- random damage ------------------------------------------------------------------
 my $seed = $ENV{SNII_SEED} || 20261130;
 note "SNII_SEED=$seed";
