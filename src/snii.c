@@ -44,8 +44,14 @@ define_memory_settings(void)
 							   "Memory of all index builds together from which on the largest are asked to spill.",
 							   "An amount, or a share of the machine's memory; at least four times what a build may use; 0 is no limit.",
 							   &snii_mem_build_limit_text, "25%",
-							   PGC_SIGHUP, 0, snii_mem_check_build_limit,
+							   PGC_SIGHUP, 0, snii_mem_check_amount,
 							   snii_mem_assign_build_limit, NULL);
+	DefineCustomStringVariable("snii.min_available_memory",
+							   "Available memory of the machine below which the largest index builds are asked to spill.",
+							   "An amount, or a share of the machine's memory; 0 does not ask.",
+							   &snii_mem_min_available_text, "5%",
+							   PGC_SIGHUP, 0, snii_mem_check_amount,
+							   snii_mem_assign_min_available, NULL);
 	DefineCustomIntVariable("snii.forced_spill_min_arena",
 							"Size of the postings in memory below which no build is asked to spill.",
 							NULL, &snii_mem_forced_spill_min_arena_kb,

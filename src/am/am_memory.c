@@ -43,17 +43,22 @@ put_row(ReturnSetInfo *rsinfo, const SniiMemWriter *w)
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
-/* The sum of all writers, as the limiter sees it. */
+/*
+ * The sum of all writers.  published is the limiter's, so that those count
+ * for whom it had no place, with what they have published.
+ */
 static void
 put_sum(ReturnSetInfo *rsinfo, const SniiMemWriter *sum, uint64 published)
 {
+	int64		held_back = (int64) sum->used - (int64) sum->published;
+
 	Datum		values[MEMORY_COLUMNS];
 	bool		nulls[MEMORY_COLUMNS] = {true, true, true};
 
-	values[3] = Int64GetDatum(sum->used);
+	values[3] = Int64GetDatum((int64) published + held_back);
 	values[4] = Int64GetDatum(sum->arena);
 	values[5] = Int64GetDatum(published);
-	values[6] = Int64GetDatum((int64) sum->used - (int64) published);
+	values[6] = Int64GetDatum(held_back);
 	values[7] = Int64GetDatum(sum->spills);
 	values[8] = Int64GetDatum(sum->forced);
 	values[9] = BoolGetDatum(sum->flagged);
@@ -64,6 +69,7 @@ static void
 add(SniiMemWriter *sum, const SniiMemWriter *w)
 {
 	sum->used += w->used;
+	sum->published += w->published;
 	sum->arena += w->arena;
 	sum->spills += w->spills;
 	sum->forced += w->forced;
@@ -95,7 +101,6 @@ static void
 put_own(ReturnSetInfo *rsinfo)
 {
 	SniiMemWriter sum = {0};
-	uint64		published = 0;
 
 	for (SniiMemReporter *r = snii_mem_reporter_next(NULL); r != NULL;
 		 r = snii_mem_reporter_next(r))
@@ -114,9 +119,8 @@ put_own(ReturnSetInfo *rsinfo)
 		w.forced = stats.forced;
 		put_row(rsinfo, &w);
 		add(&sum, &w);
-		published += w.published;
 	}
-	put_sum(rsinfo, &sum, published);
+	put_sum(rsinfo, &sum, sum.published);
 }
 
 /*

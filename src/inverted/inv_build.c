@@ -201,6 +201,20 @@ spill(SniiInvBuilder *b, bool forced)
 		snii_inv_spimi_begin_doc(b->spimi, (uint32) b->stats.ndocs);
 }
 
+/*
+ * Others need memory: give back the blocks that wait for use, and spill if
+ * what is left makes a run.
+ */
+static pg_noinline void
+yield_memory(SniiInvBuilder *b)
+{
+	snii_inv_spimi_trim(b->spimi);
+	if (snii_mem_spill_wanted(b->mem))
+		spill(b, true);
+	else
+		snii_mem_yielded(b->mem);
+}
+
 static inline void
 add_term(SniiInvBuilder *b, int column, int kind, const char *bytes,
 		 uint32 len, uint32 position)
@@ -313,7 +327,7 @@ snii_inv_builder_end_doc(SniiInvBuilder *b)
 		b->value = 0;
 	}
 	if (unlikely(snii_mem_spill_wanted(b->mem)))
-		spill(b, true);
+		yield_memory(b);
 	else if (unlikely(over_budget(b)))
 		spill(b, false);
 }

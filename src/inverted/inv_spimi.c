@@ -234,6 +234,15 @@ consider_spill(SniiSpimi *s)
 		s->arena.nblocks >= ARENA_SPILL || s->keys.nblocks >= KEYS_SPILL;
 }
 
+/* Tell what could be freed: terms, and blocks that wait for use. */
+static inline void
+tell_arena(SniiSpimi *s)
+{
+	if (s->hook.arena != NULL)
+		s->hook.arena(s->hook.arg, snii_inv_spimi_spillable(s) +
+					  (Size) s->nkept * BLOCK_SIZE);
+}
+
 static void
 give_back(SniiSpimi *s, void *p, Size bytes)
 {
@@ -241,6 +250,24 @@ give_back(SniiSpimi *s, void *p, Size bytes)
 	s->used -= bytes;
 	if (s->hook.shrink != NULL)
 		s->hook.shrink(s->hook.arg, bytes);
+}
+
+/* Give back blocks that wait for use until that much is in use, or none is. */
+static void
+trim_to(SniiSpimi *s, Size bytes)
+{
+	if (s->nkept == 0 || s->used <= bytes)
+		return;
+	while (s->nkept > 0 && s->used > bytes)
+		give_back(s, s->kept[--s->nkept], BLOCK_SIZE);
+	tell_arena(s);
+}
+
+/* Give back all blocks that wait for use. */
+void
+snii_inv_spimi_trim(SniiSpimi *s)
+{
+	trim_to(s, 0);
 }
 
 /*
@@ -252,8 +279,7 @@ take(SniiSpimi *s, Size bytes, bool zero)
 {
 	void	   *p;
 
-	while (s->nkept > 0 && s->used + bytes > s->budget)
-		give_back(s, s->kept[--s->nkept], BLOCK_SIZE);
+	trim_to(s, s->budget > bytes ? s->budget - bytes : 0);
 	if (s->hook.grow != NULL)
 		s->hook.grow(s->hook.arg, bytes);
 	s->used += bytes;
@@ -286,8 +312,8 @@ add_block(SniiSpimi *s, SpimiBlocks *b, uint32 limit)
 		take(s, BLOCK_SIZE, false);
 	b->nblocks++;
 	b->free = 0;
-	if (b == &s->arena && s->hook.arena != NULL)
-		s->hook.arena(s->hook.arg, snii_inv_spimi_spillable(s));
+	if (b == &s->arena)
+		tell_arena(s);
 	consider_spill(s);
 }
 
@@ -427,8 +453,8 @@ drop_terms(SniiSpimi *s)
 	}
 	keep_blocks(s, &s->keys);
 	keep_blocks(s, &s->arena);
-	if (s->hook.arena != NULL)
-		s->hook.arena(s->hook.arg, 0);
+	s->keys.nblocks = s->arena.nblocks = 0;
+	tell_arena(s);
 }
 
 /*

@@ -22,7 +22,7 @@ typedef struct SniiMemoryHook
 	void	   *arg;
 	void		(*grow) (void *arg, Size bytes);
 	void		(*shrink) (void *arg, Size bytes);
-	/* the arena grew, and a spill would free so many bytes; may be NULL */
+	/* a spill and a trim would now free so many bytes; may be NULL */
 	void		(*arena) (void *arg, Size bytes);
 } SniiMemoryHook;
 
@@ -46,6 +46,7 @@ typedef struct SniiSpimiTerm
 extern SniiSpimi *snii_inv_spimi_create(Size budget,
 										const SniiMemoryHook *hook);
 extern void snii_inv_spimi_reset(SniiSpimi *s, bool keep);
+extern void snii_inv_spimi_trim(SniiSpimi *s);
 extern void snii_inv_spimi_destroy(SniiSpimi *s);
 
 extern void snii_inv_spimi_begin_doc(SniiSpimi *s, uint32 doc);

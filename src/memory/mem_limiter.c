@@ -3,12 +3,18 @@
  * mem_limiter.c
  *	  Shared count of the memory of index builds, and whom to ask for some.
  *
- * A spill frees the arena of a writer (postings, and the terms that they
- * belong to) and nothing else, so victims are ranked by arena, not by what
- * they use in all; and an arena below the floor is never asked for, since its
+ * A spill frees the arena of a writer (postings, the terms that they belong
+ * to, and blocks that wait for more of them) and nothing else, so victims are
+ * ranked by arena, not by what they use in all; and an arena below the floor is never asked for, since its
  * run would be tiny and its writer would soon be asked again.  The flags that
  * are pending count as covered, so that pressure which lasts does not flag
  * everybody.
+ *
+ * Two signals tell of pressure: the sum against the limit of all builds, and
+ * the machine's memory.  They overlap, so the larger deficit counts and not
+ * their sum.  The second is looked at once a second; what is kept is not the
+ * deficit but the sum at which there would be none, so that what was freed
+ * since then counts.
  *
  * Everything is best effort: a deficit that the arenas above the floor do not
  * cover flags them all and is reported.  A request is honoured by the writer
@@ -52,6 +58,8 @@ struct SniiMemLimiter
 	int			nslots;
 	pg_atomic_flag choosing;
 	pg_atomic_uint64 last_log;	/* seconds */
+	pg_atomic_uint64 last_look; /* at the machine's memory, seconds */
+	pg_atomic_uint64 system_limit;
 	pg_atomic_uint64 shared_writes;
 	pg_atomic_uint64 flags;
 	pg_atomic_uint64 shortfalls;
@@ -74,6 +82,8 @@ snii_mem_limiter_init(SniiMemLimiter *l, int nslots)
 	l->nslots = nslots;
 	pg_atomic_init_flag(&l->choosing);
 	pg_atomic_init_u64(&l->last_log, 0);
+	pg_atomic_init_u64(&l->last_look, 0);
+	pg_atomic_init_u64(&l->system_limit, PG_UINT64_MAX);
 	pg_atomic_init_u64(&l->shared_writes, 0);
 	pg_atomic_init_u64(&l->flags, 0);
 	pg_atomic_init_u64(&l->shortfalls, 0);
@@ -128,7 +138,7 @@ snii_mem_limiter_unregister(SniiMemLimiter *l, int slot)
 }
 
 void
-snii_mem_limiter_publish(SniiMemLimiter *l, int slot, int64 delta)
+snii_mem_limiter_publish(SniiMemLimiter *l, int slot, int64 delta, Size used)
 {
 	pg_atomic_fetch_add_u64(&l->published, delta);
 	if (slot >= 0)
@@ -136,6 +146,7 @@ snii_mem_limiter_publish(SniiMemLimiter *l, int slot, int64 delta)
 		pg_atomic_uint64 *p = &l->slots[slot].published;
 
 		pg_atomic_write_u64(p, pg_atomic_read_u64(p) + delta);
+		pg_atomic_write_u64(&l->slots[slot].used, used);
 	}
 }
 
@@ -198,7 +209,7 @@ snii_mem_limiter_arena(SniiMemLimiter *l, int slot, Size arena, Size used,
 		pg_atomic_write_u64(&l->slots[slot].used, used);
 	}
 	published = pg_atomic_read_u64(&l->published);
-	if (limit == 0 || published <= limit ||
+	if (published <= limit ||
 		!pg_atomic_test_set_flag(&l->choosing))
 		return 0;
 	missing = snii_mem_limiter_choose(l, published - limit, floor);
@@ -208,10 +219,47 @@ snii_mem_limiter_arena(SniiMemLimiter *l, int slot, Size arena, Size used,
 	return missing;
 }
 
+/* ---------------- the machine's memory ---------------- */
+
+bool
+snii_mem_limiter_system_due(SniiMemLimiter *l, uint64 now_seconds)
+{
+	uint64		last = pg_atomic_read_u64(&l->last_look);
+
+	/* a clock that was set back is a new second, too */
+	return now_seconds != last &&
+		pg_atomic_compare_exchange_u64(&l->last_look, &last, now_seconds);
+}
+
+void
+snii_mem_limiter_system(SniiMemLimiter *l, uint64 missing)
+{
+	uint64		published = pg_atomic_read_u64(&l->published);
+
+	pg_atomic_write_u64(&l->system_limit, missing == 0 ? PG_UINT64_MAX :
+						published - Min(published, missing));
+}
+
+uint64
+snii_mem_limiter_system_limit(SniiMemLimiter *l)
+{
+	return pg_atomic_read_u64(&l->system_limit);
+}
+
 bool
 snii_mem_limiter_flagged(SniiMemLimiter *l, int slot)
 {
 	return slot >= 0 && pg_atomic_read_u32(&l->slots[slot].flag) != 0;
+}
+
+void
+snii_mem_limiter_yielded(SniiMemLimiter *l, int slot)
+{
+	if (slot < 0)
+		return;
+	/* whoever chooses now does not see the old arena without a flag */
+	pg_write_barrier();
+	pg_atomic_write_u32(&l->slots[slot].flag, 0);
 }
 
 void
@@ -222,13 +270,10 @@ snii_mem_limiter_spilled(SniiMemLimiter *l, int slot, bool forced)
 	if (slot < 0)
 		return;
 	s = &l->slots[slot];
-	pg_atomic_write_u64(&s->arena, 0);
 	pg_atomic_write_u64(&s->spills, pg_atomic_read_u64(&s->spills) + 1);
 	if (forced)
 		pg_atomic_write_u64(&s->forced, pg_atomic_read_u64(&s->forced) + 1);
-	/* whoever chooses now sees either a flag with no arena or neither */
-	pg_write_barrier();
-	pg_atomic_write_u32(&s->flag, 0);
+	snii_mem_limiter_yielded(l, slot);
 }
 
 /* ---------------- for views ---------------- */

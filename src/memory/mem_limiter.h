@@ -21,7 +21,7 @@ typedef struct SniiMemWriter
 	Oid			database;
 	Oid			index;
 	uint64		published;
-	uint64		used;			/* as of the last block of the arena */
+	uint64		used;			/* as of the last step or block of the arena */
 	uint64		arena;
 	bool		flagged;		/* asked to spill */
 	uint64		spills;
@@ -48,17 +48,32 @@ extern int	snii_mem_limiter_register(SniiMemLimiter *l, int pid,
 									  Oid database, Oid index);
 extern void snii_mem_limiter_unregister(SniiMemLimiter *l, int slot);
 
-/* Add to what is counted; slot is -1 or that of the writer. */
-extern void snii_mem_limiter_publish(SniiMemLimiter *l, int slot, int64 delta);
+/*
+ * Add to what is counted; slot is -1 or that of the writer, which has that
+ * much in use.
+ */
+extern void snii_mem_limiter_publish(SniiMemLimiter *l, int slot, int64 delta,
+									 Size used);
 
 /*
  * The arena of a writer grew, or was emptied.  If the sum is above limit
- * (0: no limit), enough writers are flagged, largest arena first, but none
+ * (PG_UINT64_MAX: no limit), enough writers are flagged, largest arena first, but none
  * below the floor.  Returns the bytes of the deficit that spilling will not
  * cover, to be logged by the caller.
  */
 extern uint64 snii_mem_limiter_arena(SniiMemLimiter *l, int slot, Size arena,
 									 Size used, uint64 limit, Size floor);
+
+/*
+ * Is it time to look at the machine's memory?  True for one process a second,
+ * which then says what is missing (0: enough); until the next one does, builds
+ * have a limit that is what they had published by then, less that.
+ */
+extern bool snii_mem_limiter_system_due(SniiMemLimiter *l, uint64 now_seconds);
+extern void snii_mem_limiter_system(SniiMemLimiter *l, uint64 missing);
+
+/* The limit that follows from the machine's memory; PG_UINT64_MAX: none. */
+extern uint64 snii_mem_limiter_system_limit(SniiMemLimiter *l);
 
 /* Flag writers until the deficit is covered; returns what is not. */
 extern uint64 snii_mem_limiter_choose(SniiMemLimiter *l, uint64 deficit,
@@ -67,7 +82,11 @@ extern uint64 snii_mem_limiter_choose(SniiMemLimiter *l, uint64 deficit,
 /* Was the writer asked to spill?  One read. */
 extern bool snii_mem_limiter_flagged(SniiMemLimiter *l, int slot);
 
-/* The writer has spilled, and honoured its flag if there was one. */
+/*
+ * The writer has given back what it could; spilled also counts a spill.  What
+ * its arena is now was said before.
+ */
+extern void snii_mem_limiter_yielded(SniiMemLimiter *l, int slot);
 extern void snii_mem_limiter_spilled(SniiMemLimiter *l, int slot,
 									 bool forced);
 

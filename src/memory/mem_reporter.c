@@ -22,6 +22,7 @@
 
 #include "memory/mem_reporter.h"
 #include "memory/mem_shared.h"
+#include "memory/mem_system.h"
 
 #include "access/xact.h"
 #include "lib/ilist.h"
@@ -60,7 +61,8 @@ static void
 publish(SniiMemReporter *r)
 {
 	if (r->limiter != NULL)
-		snii_mem_limiter_publish(r->limiter, r->slot, r->held);
+		snii_mem_limiter_publish(r->limiter, r->slot, r->held,
+								 r->stats.used);
 	r->stats.published += r->held;
 	r->stats.shared_writes++;
 	r->held = 0;
@@ -237,6 +239,30 @@ snii_mem_release(SniiMemReporter *r, Size bytes)
 
 /* ---------------- limiter ---------------- */
 
+/*
+ * The sum of all builds from which on some are asked to spill: the less of
+ * what the settings allow and what the machine has.
+ */
+static uint64
+current_limit(SniiMemReporter *r)
+{
+	uint64		limit = snii_mem_build_limit(r->budget);
+	uint64		least = snii_mem_min_available();
+
+	if (limit == 0)
+		limit = PG_UINT64_MAX;
+	if (least == 0)
+		return limit;
+	if (snii_mem_limiter_system_due(r->limiter, (uint64)
+									(GetCurrentTimestamp() / USECS_PER_SEC)))
+	{
+		uint64		left = snii_mem_system_available();
+
+		snii_mem_limiter_system(r->limiter, least - Min(least, left));
+	}
+	return Min(limit, snii_mem_limiter_system_limit(r->limiter));
+}
+
 static void
 log_shortfall(SniiMemReporter *r, uint64 limit, uint64 missing)
 {
@@ -247,25 +273,32 @@ log_shortfall(SniiMemReporter *r, uint64 limit, uint64 missing)
 		return;
 	snii_mem_limiter_totals(r->limiter, &totals);
 	ereport(LOG,
-			(errmsg("index builds use " UINT64_FORMAT " kB of the " UINT64_FORMAT " kB of \"snii.build_memory_limit\", and spilling will not free " UINT64_FORMAT " kB of the excess",
-					totals.published / 1024, limit / 1024, missing / 1024),
+			(errmsg("index builds use " UINT64_FORMAT " kB of the " UINT64_FORMAT " kB that %s leaves them, and spilling will not free " UINT64_FORMAT " kB of the excess",
+					totals.published / 1024, limit / 1024,
+					limit < snii_mem_limiter_system_limit(r->limiter) ?
+					"\"snii.build_memory_limit\"" :
+					"\"snii.min_available_memory\"",
+					missing / 1024),
 			 errhint("Run fewer builds at a time, give them less \"maintenance_work_mem\", or lower \"snii.forced_spill_min_arena\".")));
 }
 
 void
 snii_mem_arena(SniiMemReporter *r, Size bytes)
 {
-	uint64		limit;
+	uint64		limit = PG_UINT64_MAX;
 	uint64		missing;
+	bool		grew;
 
 	if (r == NULL || !r->open || bytes == r->stats.arena)
 		return;
+	grew = bytes > r->stats.arena;
 	r->stats.arena = bytes;
 	if (r->limiter == NULL)
 		return;
+	if (grew)
+		limit = current_limit(r);
 	r->stats.limiter_calls++;
 	r->stats.shared_writes++;
-	limit = snii_mem_build_limit(r->budget);
 	missing = snii_mem_limiter_arena(r->limiter, r->slot, bytes,
 									 r->stats.used, limit,
 									 (Size) snii_mem_forced_spill_min_arena_kb * 1024);
@@ -290,6 +323,13 @@ snii_mem_spilled(SniiMemReporter *r, bool forced)
 	r->stats.forced += forced;
 	if (r->limiter != NULL)
 		snii_mem_limiter_spilled(r->limiter, r->slot, forced);
+}
+
+void
+snii_mem_yielded(SniiMemReporter *r)
+{
+	if (r != NULL && r->open && r->limiter != NULL)
+		snii_mem_limiter_yielded(r->limiter, r->slot);
 }
 
 /* ---------------- for views ---------------- */

@@ -66,14 +66,17 @@ extern void snii_mem_reserve(SniiMemReporter *r, Size bytes);
 extern void snii_mem_release(SniiMemReporter *r, Size bytes);
 
 /*
- * The arena grew by a block or was emptied, and a spill would now free that
- * many bytes: asks the limiter.
+ * What the writer could give back is now that much: asks the limiter, if it
+ * grew.
  */
 extern void snii_mem_arena(SniiMemReporter *r, Size bytes);
 
 /* Should the writer spill now, because others need memory? */
 extern bool snii_mem_spill_wanted(SniiMemReporter *r);
 extern void snii_mem_spilled(SniiMemReporter *r, bool forced);
+
+/* It gave back what it could without a spill. */
+extern void snii_mem_yielded(SniiMemReporter *r);
 
 extern void snii_mem_stats(const SniiMemReporter *r, SniiMemStats *stats);
 
@@ -90,6 +93,7 @@ extern SniiMemReporter *snii_mem_reporter_next(const SniiMemReporter *r);
 #define snii_mem_arena(r, bytes)			((void) (r))
 #define snii_mem_spill_wanted(r)			((void) (r), false)
 #define snii_mem_spilled(r, forced)			((void) (r))
+#define snii_mem_yielded(r)					((void) (r))
 #define snii_mem_stats(r, stats) \
 	((void) (r), memset(stats, 0, sizeof(SniiMemStats)))
 #define snii_mem_reporter_next(r)			((SniiMemReporter *) NULL)

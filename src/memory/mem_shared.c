@@ -12,8 +12,7 @@
 
 #include "compat.h"
 #include "memory/mem_shared.h"
-
-#include <unistd.h>
+#include "memory/mem_system.h"
 
 #include "miscadmin.h"
 #include "storage/ipc.h"
@@ -27,8 +26,11 @@ int			snii_mem_merge_workspace_kb = 32 * 1024;
 bool		snii_mem_recycle_blocks = true;
 char	   *snii_mem_build_limit_text = NULL;
 
-/* Bytes of the setting; 0: no limit. */
+char	   *snii_mem_min_available_text = NULL;
+
+/* Bytes of the settings; 0: no limit. */
 static uint64 build_limit = 0;
+static uint64 min_available = 0;
 
 static SniiMemLimiter *limiter = NULL;
 static shmem_request_hook_type prev_request_hook = NULL;
@@ -36,26 +38,16 @@ static shmem_startup_hook_type prev_startup_hook = NULL;
 
 /* ---------------- the limit ---------------- */
 
-/* Memory of the machine, in bytes; 0 if it does not tell. */
-static uint64
-physical_memory(void)
-{
-#if defined(_SC_PHYS_PAGES) && defined(_SC_PAGESIZE)
-	long		pages = sysconf(_SC_PHYS_PAGES);
-	long		size = sysconf(_SC_PAGESIZE);
-
-	if (pages > 0 && size > 0)
-		return (uint64) pages * (uint64) size;
-#endif
-	return 0;
-}
-
-/* A share of the machine's memory, "25%"; false if it is none. */
+/*
+ * A share of the machine's memory, "25%", or none if that is not known; false
+ * if it is no share.
+ */
 static bool
 parse_share(const char *value, uint64 *bytes)
 {
 	char	   *end;
 	double		share = strtod(value, &end);
+	uint64		total;
 
 	if (end == value)
 		return false;
@@ -63,12 +55,14 @@ parse_share(const char *value, uint64 *bytes)
 		end++;
 	if (end[0] != '%' || end[1] != '\0' || !(share >= 0 && share <= 100))
 		return false;
-	*bytes = (uint64) (share / 100 * (double) physical_memory());
+	total = snii_mem_system_total();
+	*bytes = total == SNII_MEM_UNKNOWN ? 0 :
+		(uint64) (share / 100 * (double) total);
 	return true;
 }
 
 bool
-snii_mem_check_build_limit(char **value, void **extra, GucSource source)
+snii_mem_check_amount(char **value, void **extra, GucSource source)
 {
 	uint64		bytes;
 	int			kb;
@@ -99,6 +93,18 @@ void
 snii_mem_assign_build_limit(const char *value, void *extra)
 {
 	build_limit = *(uint64 *) extra;
+}
+
+void
+snii_mem_assign_min_available(const char *value, void *extra)
+{
+	min_available = *(uint64 *) extra;
+}
+
+uint64
+snii_mem_min_available(void)
+{
+	return min_available;
 }
 
 uint64

@@ -186,7 +186,7 @@ for my $run (@runs)
 	$forced += $1 if $run->{out} =~ /forced (\d+)/;
 }
 cmp_ok($forced, '>', 0, 'spills were asked for');
-like(slurp_file($node->logfile, $log), qr/index builds use \d+ kB of the \d+ kB of "snii.build_memory_limit"/,
+like(slurp_file($node->logfile, $log), qr/index builds use \d+ kB of the \d+ kB that "snii.build_memory_limit" leaves them/,
 	'the shortfall is logged');
 is(leftovers($node), '0|0|0', '... and all of it is given back');
 $node->safe_psql('postgres', join('', map { "DROP INDEX t_a$_;" } 2 .. $BUILDS));

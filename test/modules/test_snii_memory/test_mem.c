@@ -17,6 +17,7 @@
 #include "inverted/inv_spimi.h"
 #include "memory/mem_reporter.h"
 #include "memory/mem_shared.h"
+#include "memory/mem_system.h"
 
 #include "access/htup_details.h"
 #include "fmgr.h"
@@ -36,6 +37,10 @@ PG_FUNCTION_INFO_V1(test_mem_concurrent);
 PG_FUNCTION_INFO_V1(test_mem_victims);
 PG_FUNCTION_INFO_V1(test_mem_slots);
 PG_FUNCTION_INFO_V1(test_mem_limit_setting);
+PG_FUNCTION_INFO_V1(test_mem_kept_blocks);
+PG_FUNCTION_INFO_V1(test_mem_view);
+PG_FUNCTION_INFO_V1(test_mem_machine);
+PG_FUNCTION_INFO_V1(test_mem_machine_files);
 PG_FUNCTION_INFO_V1(test_mem_leave);
 PG_FUNCTION_INFO_V1(test_mem_left);
 PG_FUNCTION_INFO_V1(test_mem_counts);
@@ -218,7 +223,213 @@ test_mem_pressure_at_growth(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
+/*
+ * Blocks that are kept for the next run can be asked for like those in use,
+ * are given back without a run of their own, and filling them again asks
+ * nobody.
+ */
+Datum
+test_mem_kept_blocks(PG_FUNCTION_ARGS)
+{
+	SniiMemPlace place = new_place(SLOTS);
+	SniiMemReporter *r;
+	SniiSpimi  *s;
+	SniiMemWriter w;
+	uint64		calls;
+	Size		full;
+
+	set_limit(PG_UINT64_MAX);
+	snii_mem_forced_spill_min_arena_kb = 1024;
+	r = snii_mem_reporter_begin(&place, 1, MB);
+	s = new_buffer(r);
+	for (uint32 i = 0; i < 200000; i++)
+		add_new_term(s, i);
+	snii_inv_spimi_drain(s);
+	full = stats_of(r).arena;
+	/* blocks of terms alone are said with the next one of postings */
+	CHECK(full <= snii_inv_spimi_spillable(s) &&
+		  full + 256 * KB >= snii_inv_spimi_spillable(s) && full > 4 * MB,
+		  "%zu bytes", full);
+	full = snii_inv_spimi_spillable(s);
+	snii_inv_spimi_reset(s, true);
+	snii_mem_spilled(r, false);
+	CHECK(snii_inv_spimi_spillable(s) <= 32 * KB, "nothing to spill");
+	CHECK(stats_of(r).arena >= full - 64 * KB && stats_of(r).arena <= full,
+		  UINT64_FORMAT " of %zu kept", stats_of(r).arena, full);
+	CHECK(snii_mem_limiter_get(place.limiter, 0, &w) &&
+		  w.arena == stats_of(r).arena, "others see it");
+	calls = stats_of(r).limiter_calls;
+	for (uint32 i = 0; i < 100000; i++)
+		add_new_term(s, i);
+	snii_inv_spimi_drain(s);
+	CHECK(stats_of(r).limiter_calls == calls,
+		  "filled anew, " UINT64_FORMAT " calls", stats_of(r).limiter_calls - calls);
+	/* asked for: what is kept goes, what is in use stays */
+	CHECK(snii_mem_limiter_choose(place.limiter, 1, MB) == 0 &&
+		  snii_mem_spill_wanted(r), "a victim");
+	full = stats_of(r).used;
+	snii_inv_spimi_trim(s);
+	CHECK(stats_of(r).arena == snii_inv_spimi_spillable(s) &&
+		  stats_of(r).used < full - 2 * MB, UINT64_FORMAT " of %zu left",
+		  stats_of(r).used, full);
+	CHECK(snii_mem_spill_wanted(r), "enough for a run is left");
+	snii_mem_yielded(r);
+	CHECK(!snii_mem_spill_wanted(r) && stats_of(r).spills == 1 &&
+		  stats_of(r).forced == 0, "it yielded and did not spill");
+	snii_inv_spimi_destroy(s);
+	snii_mem_reporter_end(r);
+	set_limit(0);
+	PG_RETURN_VOID();
+}
+
+/* ---------------- the machine's memory ---------------- */
+
+/*
+ * Builds are asked to spill if the machine lacks memory, and what they gave
+ * back since it was looked at counts.
+ */
+Datum
+test_mem_machine(PG_FUNCTION_ARGS)
+{
+	SniiMemPlace place = new_place(SLOTS);
+	SniiMemLimiter *l = place.limiter;
+	int			slot = snii_mem_limiter_register(l, 1, 0, 0);
+
+	CHECK(snii_mem_limiter_system_limit(l) == PG_UINT64_MAX, "at first");
+	CHECK(snii_mem_limiter_system_due(l, 7) &&
+		  !snii_mem_limiter_system_due(l, 7) &&
+		  snii_mem_limiter_system_due(l, 8) &&
+		  snii_mem_limiter_system_due(l, 6), "once a second");
+	snii_mem_limiter_publish(l, slot, 10 * MB, 10 * MB);
+	snii_mem_limiter_system(l, 4 * MB);
+	CHECK(snii_mem_limiter_system_limit(l) == 6 * MB, "six are left");
+	CHECK(snii_mem_limiter_arena(l, slot, 3 * MB, 10 * MB, 6 * MB, MB) == MB,
+		  "three can be spilled");
+	CHECK(snii_mem_limiter_flagged(l, slot), "a victim");
+	snii_mem_limiter_publish(l, slot, -4 * (int64) MB, 6 * MB);
+	snii_mem_limiter_arena(l, slot, 0, 6 * MB, PG_UINT64_MAX, MB);
+	snii_mem_limiter_spilled(l, slot, true);
+	CHECK(snii_mem_limiter_arena(l, slot, 2 * MB, 6 * MB,
+								 snii_mem_limiter_system_limit(l), MB) == 0 &&
+		  !snii_mem_limiter_flagged(l, slot), "what it gave back counts");
+	snii_mem_limiter_system(l, 100 * MB);
+	CHECK(snii_mem_limiter_system_limit(l) == 0, "all of it");
+	snii_mem_limiter_system(l, 0);
+	CHECK(snii_mem_limiter_system_limit(l) == PG_UINT64_MAX, "enough");
+	PG_RETURN_VOID();
+}
+
+/* A file of a made-up /proc or /sys in the folder. */
+static void
+put_file(const char *root, const char *path, const char *text)
+{
+	char	   *full = psprintf("%s%s", root, path);
+	char	   *end = pstrdup(full);
+	FILE	   *f;
+
+	*strrchr(end, '/') = '\0';
+	CHECK(pg_mkdir_p(end, 0700) == 0, "%s: %m", end);
+	f = fopen(full, "w");
+	CHECK(f != NULL && fputs(text, f) >= 0 && fclose(f) == 0, "%s: %m", full);
+}
+
+/* Total and rest as the kernel's files have them, for one folder. */
+Datum
+test_mem_machine_files(PG_FUNCTION_ARGS)
+{
+	const char *root = "test_mem_machine";
+	SniiMemPlace place = new_place(SLOTS);
+	SniiMemReporter *r;
+
+	CHECK(snii_mem_system_total() > 64 * MB &&
+		  snii_mem_system_total() != SNII_MEM_UNKNOWN, "this machine");
+	snii_mem_system_root = root;
+	CHECK(access(root, F_OK) != 0 || rmtree(root, true), "cannot remove it");
+	CHECK(snii_mem_system_available() == SNII_MEM_UNKNOWN, "no file");
+	CHECK(snii_mem_system_total() != SNII_MEM_UNKNOWN, "by sysconf()");
+	put_file(root, "/proc/meminfo", "MemTotal:        1000 kB\n"
+			 "MemFree: 1 kB\nMemAvailable:   600 kB\n");
+	CHECK(snii_mem_system_total() == 1000 * KB &&
+		  snii_mem_system_available() == 600 * KB, "the machine");
+	/* version 2: the group, those around it, and pages of files */
+	put_file(root, "/proc/self/cgroup", "0::/a/b\n");
+	CHECK(snii_mem_system_total() == 1000 * KB, "a group without files");
+	put_file(root, "/sys/fs/cgroup/a/b/memory.max", "max\n");
+	put_file(root, "/sys/fs/cgroup/a/b/memory.current", "5000\n");
+	CHECK(snii_mem_system_total() == 1000 * KB &&
+		  snii_mem_system_available() == 600 * KB, "a group without a limit");
+	put_file(root, "/sys/fs/cgroup/a/memory.max", "512000\n");
+	put_file(root, "/sys/fs/cgroup/a/memory.current", "412000\n");
+	CHECK(snii_mem_system_total() == 500 * KB &&
+		  snii_mem_system_available() == 100000, "the group around it");
+	put_file(root, "/sys/fs/cgroup/a/memory.stat",
+			 "anon 3\nfile 4\ninactive_file 112000\nactive_file 9\n");
+	CHECK(snii_mem_system_available() == 212000, "pages of files");
+	put_file(root, "/sys/fs/cgroup/a/memory.current", "900000\n");
+	CHECK(snii_mem_system_available() == 0, "above the limit");
+	/* version 1, beside it */
+	put_file(root, "/proc/self/cgroup",
+			 "3:cpu:/x\n2:freezer,memory:/m\n1:notmemory:/a\n0::/\n");
+	CHECK(snii_mem_system_total() == 1000 * KB, "other groups");
+	put_file(root, "/sys/fs/cgroup/memory/m/memory.limit_in_bytes", "300000\n");
+	put_file(root, "/sys/fs/cgroup/memory/m/memory.usage_in_bytes", "250000\n");
+	put_file(root, "/sys/fs/cgroup/memory/m/memory.stat",
+			 "inactive_file 7\ntotal_inactive_file 1000\n");
+	CHECK(snii_mem_system_total() == 300000 &&
+		  snii_mem_system_available() == 51000, "version 1");
+	/* nonsense tells nothing */
+	put_file(root, "/sys/fs/cgroup/memory/m/memory.limit_in_bytes",
+			 "99999999999999999999999\n");
+	put_file(root, "/proc/meminfo", "MemTotal:\nMemAvailable 18446744073709551615 kB");
+	CHECK(snii_mem_system_available() == SNII_MEM_UNKNOWN, "nonsense");
+
+	/* a writer looks there, and is asked to spill */
+	put_file(root, "/proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 3072 kB\n");
+	set_limit(0);
+	snii_mem_assign_min_available(NULL, (uint64[])
+								  {
+		4		   *MB
+	});
+	snii_mem_forced_spill_min_arena_kb = 1024;
+	r = snii_mem_reporter_begin(&place, 1, MB);
+	snii_mem_reserve(r, 2 * MB);
+	snii_mem_arena(r, 2 * MB);
+	CHECK(snii_mem_spill_wanted(r), "the machine lacks a megabyte");
+	snii_mem_release(r, 2 * MB);
+	snii_mem_reporter_end(r);
+	snii_mem_assign_min_available(NULL, (uint64[])
+								  {
+		0
+	});
+	snii_mem_system_root = "";
+	CHECK(rmtree(root, true), "cannot remove %s", root);
+	PG_RETURN_VOID();
+}
+
 /* ---------------- shared counters move by steps ---------------- */
+
+/* What others see of a writer is consistent at every step. */
+Datum
+test_mem_view(PG_FUNCTION_ARGS)
+{
+	SniiMemPlace place = new_place(1);
+	SniiMemReporter *r = snii_mem_reporter_begin(&place, 1, MB);
+	SniiMemWriter w;
+
+	snii_mem_reserve(r, MB + 5);
+	CHECK(snii_mem_limiter_get(place.limiter, 0, &w) &&
+		  w.used == w.published && w.used == MB + 5, "at the step");
+	snii_mem_reserve(r, 1000);
+	snii_mem_arena(r, 32 * KB);
+	CHECK(snii_mem_limiter_get(place.limiter, 0, &w) &&
+		  w.used - w.published == 1000 && w.arena == 32 * KB, "at a block");
+	snii_mem_release(r, MB + 1005);
+	CHECK(snii_mem_limiter_get(place.limiter, 0, &w) && w.used == 0 &&
+		  w.published == 0, "given back");
+	snii_mem_arena(r, 0);
+	snii_mem_reporter_end(r);
+	PG_RETURN_VOID();
+}
 
 /* Swings below the step stay off the shared counters. */
 Datum
@@ -353,13 +564,13 @@ child(SniiMemLimiter *l, int i)
 		return 1;
 	for (int round = 0; round < ROUNDS; round++)
 	{
-		snii_mem_limiter_publish(l, slot, 1000 + i);
+		snii_mem_limiter_publish(l, slot, 1000 + i, 1000 + i);
 		if (round % 16 == 0)
 			snii_mem_limiter_arena(l, slot, 64 * 1024 + round % 7, 0,
-								   1, 64 * 1024);
+								   0, 64 * 1024);
 		if (round % 64 == 0)
 			snii_mem_limiter_spilled(l, slot, true);
-		snii_mem_limiter_publish(l, slot, -(1000 + i) + 1);
+		snii_mem_limiter_publish(l, slot, -(1000 + i) + 1, 1);
 	}
 	return 0;
 }
@@ -471,7 +682,8 @@ with_arenas(const int *kb, int n)
 	{
 		CHECK(snii_mem_limiter_register(place.limiter, i + 1, 0, 0) == i,
 			  "slot %d", i);
-		snii_mem_limiter_arena(place.limiter, i, kb[i] * KB, kb[i] * KB, 0, 0);
+		snii_mem_limiter_arena(place.limiter, i, kb[i] * KB, kb[i] * KB,
+							   PG_UINT64_MAX, 0);
 	}
 	return place.limiter;
 }
@@ -495,6 +707,7 @@ test_mem_victims(PG_FUNCTION_ARGS)
 	CHECK(flagged(l, 0) && flagged(l, 5), "all above the floor");
 	CHECK(!flagged(l, 2) && !flagged(l, 4), "none below");
 	/* a spill takes arena and flag back */
+	snii_mem_limiter_arena(l, 1, 0, 0, PG_UINT64_MAX, 0);
 	snii_mem_limiter_spilled(l, 1, true);
 	CHECK(!flagged(l, 1), "honoured");
 	CHECK(snii_mem_limiter_choose(l, 170 * KB, 40 * KB) == 10 * KB, "less");
@@ -546,7 +759,7 @@ parsed(const char *text)
 	void	   *extra = NULL;
 	uint64		bytes;
 
-	if (!snii_mem_check_build_limit(&value, &extra, PGC_S_TEST))
+	if (!snii_mem_check_amount(&value, &extra, PGC_S_TEST))
 		return PG_UINT64_MAX;
 	snii_mem_assign_build_limit(value, extra);
 	bytes = snii_mem_build_limit(0);

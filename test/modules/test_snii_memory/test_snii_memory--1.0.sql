@@ -18,6 +18,14 @@ CREATE FUNCTION test_mem_slots() RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 CREATE FUNCTION test_mem_limit_setting() RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+CREATE FUNCTION test_mem_kept_blocks() RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+CREATE FUNCTION test_mem_view() RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+CREATE FUNCTION test_mem_machine() RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+CREATE FUNCTION test_mem_machine_files() RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 
 -- leaves a writer of that many bytes behind, for the transaction to end
 CREATE FUNCTION test_mem_leave(bytes bigint) RETURNS void

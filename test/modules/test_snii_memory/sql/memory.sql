@@ -14,6 +14,10 @@ SELECT test_mem_concurrent();
 SELECT test_mem_victims();
 SELECT test_mem_slots();
 SELECT test_mem_limit_setting();
+SELECT test_mem_kept_blocks();
+SELECT test_mem_view();
+SELECT test_mem_machine();
+SELECT test_mem_machine_files();
 
 -- A writer that an error leaves behind is given back by the end of its
 -- transaction or subtransaction, and of no other one. (The first call makes
