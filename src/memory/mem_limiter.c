@@ -5,10 +5,10 @@
  *
  * A spill frees the arena of a writer (postings, the terms that they belong
  * to, and blocks that wait for more of them) and nothing else, so victims are
- * ranked by arena, not by what they use in all; and an arena below the floor is never asked for, since its
- * run would be tiny and its writer would soon be asked again.  The flags that
- * are pending count as covered, so that pressure which lasts does not flag
- * everybody.
+ * ranked by arena, not by what they use in all; and an arena below the floor
+ * is never asked for, since its run would be tiny and its writer would soon be
+ * asked again.  The flags that are pending count as covered, so that pressure
+ * which lasts does not flag everybody.
  *
  * Two signals tell of pressure: the sum against the limit of all builds, and
  * the machine's memory.  They overlap, so the larger deficit counts and not
