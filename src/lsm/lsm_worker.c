@@ -283,26 +283,24 @@ recycle(Relation index)
 
 /*
  * What a long merge must not hold up.  What is displaced meanwhile would else
- * make the file grow until the merge ends.
+ * make the file grow until the merge ends.  The pins of others may have made an
+ * earlier try to recycle fail, so that one is made each time.
  */
 static void
 work_within_merge(const SniiPolicyLoad *load)
 {
-	bool		did = false;
-
 	nested = true;
 	if (snii_lsm_policy_flush(load, buffer_limit()))
 	{
 		set_throttle(true);
-		did = snii_lsm_flush(work_index, false, false) > 0;
+		snii_lsm_flush(work_index, false, false);
 		/* Only what costs nothing: the next flush may be due. */
 		if (load->nsegments > load->nsettled)
-			did |= snii_lsm_merge_nested(work_index, 0);
+			snii_lsm_merge_nested(work_index, 0);
 	}
 	else if (load->nsegments > load->nsettled)
-		did = snii_lsm_merge_nested(work_index, NESTED_MERGE_BYTES);
-	if (did)
-		recycle(work_index);
+		snii_lsm_merge_nested(work_index, NESTED_MERGE_BYTES);
+	recycle(work_index);
 	nested = false;
 }
 
@@ -415,7 +413,7 @@ work_on(Relation index, bool any)
 		did = snii_lsm_merge_one(index, PG_UINT64_MAX, false);
 		in_merge = false;
 	}
-	if (did && recycle(index) > 0)
+	if (recycle(index) > 0)
 		snii_storage_compact_free(index);
 	return did;
 }
