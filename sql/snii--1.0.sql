@@ -812,6 +812,21 @@ COMMENT ON VIEW @extschema@.snii_memory IS
 	'memory of index builds, flushes and merges, and its sum';
 GRANT SELECT ON @extschema@.snii_memory TO PUBLIC;
 
+CREATE VIEW @extschema@.snii_progress AS
+	SELECT p.pid, p.datid, p.relid::pg_catalog.oid AS relid,
+		p.param7::pg_catalog.oid AS index,
+		pg_catalog.pg_indexam_progress_phasename(p.param9::pg_catalog.oid,
+			p.param11) AS phase,
+		p.param18 AS documents, p.param19 AS bytes, p.param20 AS runs,
+		CASE WHEN p.param12 > 0 THEN p.param13 ELSE 0 END AS terms,
+		p.param12 AS terms_total
+	FROM pg_catalog.pg_stat_get_progress_info('CREATE INDEX') p
+		JOIN pg_catalog.pg_am a ON a.oid = p.param9::pg_catalog.oid
+	WHERE a.amname = 'snii';
+COMMENT ON VIEW @extschema@.snii_progress IS
+	'index builds that are running: documents and bytes of text read, runs spilled, terms written; of all participants';
+GRANT SELECT ON @extschema@.snii_progress TO PUBLIC;
+
 CREATE FUNCTION @extschema@.snii_last_build(OUT index oid,
 	OUT workers_planned integer, OUT workers_launched integer,
 	OUT documents bigint, OUT tokens bigint, OUT runs integer,

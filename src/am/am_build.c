@@ -29,9 +29,7 @@
 #include "access/parallel.h"
 #include "access/tableam.h"
 #include "catalog/pg_type.h"
-#include "commands/progress.h"
 #include "miscadmin.h"
-#include "pgstat.h"
 #include "storage/predicate.h"
 #include "utils/memutils.h"
 
@@ -42,26 +40,6 @@ typedef struct BuildState
 	SniiInvBuilder *builder;
 	MemoryContext row_context;
 } BuildState;
-
-char *
-snii_am_build_phase(int64 phase)
-{
-	switch (phase)
-	{
-		case PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE:
-			return (char *) "initializing";
-		case SNII_AM_PHASE_SCAN:
-			return (char *) "scanning table";
-		case SNII_AM_PHASE_WRITE:
-			return (char *) "writing segment";
-		case SNII_AM_PHASE_WAIT:
-			return (char *) "waiting for workers";
-		case SNII_AM_PHASE_SORT:
-			return (char *) "sorting keys";
-		default:
-			return NULL;
-	}
-}
 
 static void
 build_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
@@ -104,15 +82,12 @@ cpu_ms(void)
 }
 
 /*
- * Index what a scan returns (NULL: one of the whole table is begun here),
- * write it as a segment by way of a slot that nobody else uses, and publish
- * that, if there was a row.  budget is in bytes.  Called by every participant
- * of a build.
+ * Index what a scan returns, write it as a segment by way of the slot, and
+ * publish that, if there was a row.  Called by every participant of a build.
  */
 void
 snii_am_build_share(Relation heap, Relation index, IndexInfo *info,
-					TableScanDesc scan, int slot, Size budget,
-					const SniiMemPlace *place, SniiAmShare *share)
+					const SniiAmPart *part, SniiAmShare *share)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "snii build",
@@ -125,35 +100,36 @@ snii_am_build_share(Relation heap, Relation index, IndexInfo *info,
 
 	share->cpu_ms = -cpu_ms();
 	snii_storage_meta_read(index, &meta);
-	snii_storage_slot_acquire(index, slot, true);
-	w = snii_storage_writer_begin(index, slot);
+	snii_storage_slot_acquire(index, part->slot, true);
+	w = snii_storage_writer_begin(index, part->slot);
 	state.index = index;
 	state.ncolumns = meta.ncolumns;
 	state.builder = snii_inv_builder_begin(index, w, meta.ncolumns,
-										   meta.column_analyzer, budget,
-										   place);
+										   meta.column_analyzer, part->budget,
+										   part->place);
+	snii_inv_builder_report(state.builder, snii_am_progress_report,
+							part->progress);
 	state.row_context = AllocSetContextCreate(context, "snii build row",
 											  ALLOCSET_DEFAULT_SIZES);
 
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
-								 SNII_AM_PHASE_SCAN);
+	snii_am_progress_phase(SNII_AM_PHASE_SCAN);
 
 	/*
 	 * Without synchronised scans, documents come in the order of the heap.
 	 * Shared scans are not synchronised, whatever the argument says.
 	 */
 	share->heap_tuples = table_index_build_scan(heap, index, info,
-												scan != NULL,
+												part->scan != NULL,
 												!IsParallelWorker(),
-												build_row, &state, scan);
+												build_row, &state,
+												part->scan);
 	share->broken_hot_chain = info->ii_BrokenHotChain;
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
-								 SNII_AM_PHASE_WRITE);
+	snii_am_progress_phase(SNII_AM_PHASE_WRITE);
 	ndocs = snii_inv_builder_finish(state.builder);
 	snii_inv_builder_stats(state.builder, &share->stats);
 	if (ndocs > 0)
-		snii_lsm_publish(index, w, slot, ndocs);
-	snii_storage_slot_release(index, slot);
+		snii_lsm_publish(index, w, part->slot, ndocs);
+	snii_storage_slot_release(index, part->slot);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	share->cpu_ms += cpu_ms();
@@ -194,6 +170,10 @@ snii_am_build(Relation heap, Relation index, IndexInfo *info)
 	IndexBuildResult *result = palloc0(sizeof(IndexBuildResult));
 	SniiMetaSpec spec;
 	SniiAmShare sum;
+	SniiAmProgress progress = {0};
+	SniiAmPart	alone = {NULL, SNII_SLOT_FLUSH,
+		(Size) maintenance_work_mem * 1024, NULL, &progress
+	};
 
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data",
@@ -207,9 +187,7 @@ snii_am_build(Relation heap, Relation index, IndexInfo *info)
 	}
 	memset(&last_build, 0, sizeof(last_build));
 	if (!snii_am_parallel_build(heap, index, info, &last_build))
-		snii_am_build_share(heap, index, info, NULL, SNII_SLOT_FLUSH,
-							(Size) maintenance_work_mem * 1024, NULL,
-							&last_build.sum);
+		snii_am_build_share(heap, index, info, &alone, &last_build.sum);
 	last_build.index = RelationGetRelid(index);
 	sum = last_build.sum;
 	if (sum.broken_hot_chain)

@@ -8,6 +8,7 @@
 #ifndef SNII_AM_BUILD_H
 #define SNII_AM_BUILD_H
 
+#include "am/am_progress.h"
 #include "inverted/inv_build.h"
 
 #include "access/genam.h"
@@ -24,11 +25,15 @@ typedef struct SniiAmShare
 	SniiInvBuildStats stats;
 } SniiAmShare;
 
-/* Phases of pg_stat_progress_create_index; 1 is core's "initializing". */
-#define SNII_AM_PHASE_SCAN		2
-#define SNII_AM_PHASE_WRITE		3
-#define SNII_AM_PHASE_WAIT		4
-#define SNII_AM_PHASE_SORT		5
+/* What a participant is given. */
+typedef struct SniiAmPart
+{
+	TableScanDesc scan;			/* NULL: of the whole table */
+	int			slot;			/* that nobody else uses */
+	Size		budget;			/* bytes */
+	const SniiMemPlace *place;	/* of the limiter; NULL: the server's */
+	SniiAmProgress *progress;
+} SniiAmPart;
 
 extern IndexBuildResult *snii_am_build(Relation heap, Relation index,
 									   IndexInfo *info);
@@ -44,10 +49,8 @@ typedef struct SniiAmLastBuild
 
 extern const SniiAmLastBuild *snii_am_last_build(void);
 extern void snii_am_buildempty(Relation index);
-extern char *snii_am_build_phase(int64 phase);
 extern void snii_am_build_share(Relation heap, Relation index,
-								IndexInfo *info, TableScanDesc scan, int slot,
-								Size budget, const SniiMemPlace *place,
+								IndexInfo *info, const SniiAmPart *part,
 								SniiAmShare *share);
 extern void snii_am_build_add(SniiAmShare *sum, const SniiAmShare *share);
 extern bool snii_am_insert(Relation index, Datum *values, bool *isnull,

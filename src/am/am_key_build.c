@@ -27,7 +27,6 @@
 #include "catalog/pg_collation.h"
 #include "catalog/pg_operator.h"
 #include "catalog/pg_type.h"
-#include "commands/progress.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -432,18 +431,15 @@ snii_am_key_build(Relation heap, Relation index, IndexInfo *info,
 	b.row_context = AllocSetContextCreate(context, "snii key build row",
 										  ALLOCSET_DEFAULT_SIZES);
 	begin_sort(&b);
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
-								 SNII_AM_PHASE_SCAN);
+	snii_am_progress_phase(SNII_AM_PHASE_SCAN);
 	result->heap_tuples = table_index_build_scan(heap, index, info, true,
 												 true, build_row, &b, NULL);
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
-								 SNII_AM_PHASE_SORT);
+	snii_am_progress_phase(SNII_AM_PHASE_SORT);
 	if (b.memory != NULL)
 		snii_key_sort_perform(b.memory);
 	else
 		tuplesort_performsort(b.sort);
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
-								 SNII_AM_PHASE_WRITE);
+	snii_am_progress_phase(SNII_AM_PHASE_WRITE);
 	if (b.tuples > 0)
 		write_run(&b);
 	if (b.sort != NULL)

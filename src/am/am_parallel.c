@@ -35,11 +35,12 @@
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/index.h"
-#include "commands/progress.h"
 #include "executor/instrument.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "storage/latch.h"
 #include "storage/proc.h"
 #include "tcop/tcopprot.h"
 #include "utils/snapmgr.h"
@@ -51,6 +52,9 @@
 #define KEY_LIMITER			UINT64CONST(0x5E11000000000006)
 #define KEY_SCAN			UINT64CONST(0x5E11000000000005)
 
+/* Between looks at the workers' progress. */
+#define WATCH_MS			500
+
 /* Of a build, in its dynamic shared memory. */
 typedef struct BuildShared
 {
@@ -59,6 +63,8 @@ typedef struct BuildShared
 	bool		concurrent;
 	Size		budget;			/* of a participant */
 	SniiAmShare shares[SNII_AM_MAX_WORKERS];	/* of the workers */
+	SniiAmCounts counts[SNII_AM_MAX_WORKERS];
+	pg_atomic_uint32 finished;	/* workers */
 } BuildShared;
 
 /* The leader's view of it. */
@@ -71,6 +77,7 @@ typedef struct BuildLeader
 	WalUsage   *wal_usage;
 	BufferUsage *buffer_usage;
 	SniiMemPlace place;
+	SniiAmProgress progress;
 } BuildLeader;
 
 /* Workers to ask for; 0: build alone. */
@@ -136,6 +143,11 @@ share(BuildLeader *leader, Relation heap, Relation index, bool concurrent)
 
 	leader->shared = add_chunk(pcxt, KEY_SHARED, sizeof(BuildShared));
 	memset(leader->shared, 0, sizeof(BuildShared));
+	pg_atomic_init_u32(&leader->shared->finished, 0);
+	for (int i = 0; i < n; i++)
+		snii_am_progress_init(&leader->shared->counts[i]);
+	leader->progress.workers = leader->shared->counts;
+	leader->progress.nworkers = n;
 	leader->shared->heap = RelationGetRelid(heap);
 	leader->shared->index = RelationGetRelid(index);
 	leader->shared->concurrent = concurrent;
@@ -195,17 +207,56 @@ enter(BuildLeader *leader, Relation heap, Relation index, bool concurrent,
 	return false;
 }
 
+/* Has a worker left, whether it has finished or not? */
+static bool
+any_stopped(const ParallelContext *pcxt)
+{
+	for (int i = 0; i < pcxt->nworkers_launched; i++)
+	{
+		BackgroundWorkerHandle *handle = pcxt->worker[i].bgwhandle;
+		pid_t		pid;
+
+		if (handle == NULL ||
+			GetBackgroundWorkerPid(handle, &pid) == BGWH_STOPPED)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Show the progress of the workers until all have finished, or one has left,
+ * which WaitForParallelWorkersToFinish() then tells of.
+ */
+static void
+watch(BuildLeader *leader)
+{
+	uint32		n = leader->pcxt->nworkers_launched;
+
+	snii_am_progress_phase(SNII_AM_PHASE_WAIT);
+	while (pg_atomic_read_u32(&leader->shared->finished) < n &&
+		   !any_stopped(leader->pcxt))
+	{
+		snii_am_progress_show(&leader->progress);
+		(void) WaitLatch(MyLatch,
+						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 WATCH_MS, WAIT_EVENT_PARALLEL_FINISH);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+	}
+	snii_am_progress_show(&leader->progress);
+}
+
 /* The leader's own share, then the sum of all. */
 static void
 participate(BuildLeader *leader, Relation heap, Relation index,
 			IndexInfo *info, SniiAmShare *sum)
 {
-	TableScanDesc scan = table_beginscan_parallel(heap, leader->scan);
+	SniiAmPart	part = {table_beginscan_parallel(heap, leader->scan),
+		SNII_SLOT_FLUSH, leader->shared->budget, &leader->place,
+	&leader->progress};
 
-	snii_am_build_share(heap, index, info, scan, SNII_SLOT_FLUSH,
-						leader->shared->budget, &leader->place, sum);
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
-								 SNII_AM_PHASE_WAIT);
+	snii_am_build_share(heap, index, info, &part, sum);
+	watch(leader);
 	WaitForParallelWorkersToFinish(leader->pcxt);
 	for (int i = 0; i < leader->pcxt->nworkers_launched; i++)
 	{
@@ -242,6 +293,8 @@ snii_am_parallel_worker(dsm_segment *seg, shm_toc *toc)
 	Relation	heap;
 	Relation	index;
 	IndexInfo  *info;
+	SniiAmPart	part;
+	SniiAmProgress progress = {0};
 	SniiMemPlace place = limiter_place(shm_toc_lookup(toc, KEY_LIMITER,
 													  false), seg);
 	WalUsage   *wal_usage = shm_toc_lookup(toc, KEY_WAL_USAGE, false);
@@ -259,13 +312,16 @@ snii_am_parallel_worker(dsm_segment *seg, shm_toc *toc)
 	info->ii_Concurrent = concurrent;
 
 	InstrStartParallelQuery();
-	snii_am_build_share(heap, index, info,
-						table_beginscan_parallel(heap,
-												 shm_toc_lookup(toc, KEY_SCAN,
-																false)),
-						SNII_SLOT_WORKER + ParallelWorkerNumber,
-						shared->budget, &place,
+	progress.mine = &shared->counts[ParallelWorkerNumber];
+	part.scan = table_beginscan_parallel(heap, shm_toc_lookup(toc, KEY_SCAN,
+															  false));
+	part.slot = SNII_SLOT_WORKER + ParallelWorkerNumber;
+	part.budget = shared->budget;
+	part.place = &place;
+	part.progress = &progress;
+	snii_am_build_share(heap, index, info, &part,
 						&shared->shares[ParallelWorkerNumber]);
+	pg_atomic_fetch_add_u32(&shared->finished, 1);
 	InstrEndParallelQuery(&buffer_usage[ParallelWorkerNumber],
 						  &wal_usage[ParallelWorkerNumber]);
 	index_close(index, index_lock);

@@ -66,6 +66,8 @@ struct SniiInvBuilder
 	int			ncolumns;
 	const SniiAnalyzer *analyzers[SNII_MAX_COLUMNS];
 	SniiInvBuildStats stats;
+	SniiInvProgress progress;
+	uint64		bytes_reported;
 
 	/* document under way */
 	bool		in_doc;
@@ -148,6 +150,15 @@ snii_inv_builder_begin(Relation index, SniiObjectWriter *w, int ncolumns,
 	return b;
 }
 
+void
+snii_inv_builder_report(SniiInvBuilder *b,
+						void (*report) (void *arg, const SniiInvProgress *p),
+						void *arg)
+{
+	b->progress.report = report;
+	b->progress.arg = arg;
+}
+
 /* ---------------- documents ---------------- */
 
 /*
@@ -187,7 +198,7 @@ spill(SniiInvBuilder *b, bool forced)
 		b->spool = snii_inv_spool_create(Min(b->budget,
 											 (Size) snii_mem_merge_workspace_kb *
 											 1024),
-										 b->mem);
+										 b->mem, &b->progress);
 		MemoryContextSwitchTo(old);
 	}
 	b->stats.peak = Max(b->stats.peak, used);
@@ -197,6 +208,8 @@ spill(SniiInvBuilder *b, bool forced)
 	snii_inv_spool_spill(b->spool, b->spimi,
 						 !forced && snii_mem_recycle_blocks);
 	snii_mem_spilled(b->mem, forced);
+	b->progress.runs++;
+	snii_inv_progress_report(&b->progress);
 	if (b->in_doc)
 		snii_inv_spimi_begin_doc(b->spimi, (uint32) b->stats.ndocs);
 }
@@ -255,6 +268,7 @@ snii_inv_builder_text(SniiInvBuilder *b, int column, const char *text,
 	b->lengths[column] = snii_text_analyze(b->analyzers[column], text, len,
 										   text_token, b);
 	b->stats.ntokens += b->lengths[column];
+	b->progress.bytes += len;
 }
 
 /* A column of the document is NULL. */
@@ -292,6 +306,7 @@ snii_inv_builder_record(SniiInvBuilder *b, const SniiRecord *record)
 	SniiInvRecordSink sink = {b, record_column, record_token};
 
 	Assert(b->in_doc);
+	b->progress.bytes += record->len;
 	if (!snii_inv_record_decode(record->data, record->data + record->len,
 								b->ncolumns, &sink))
 		snii_storage_corrupted(b->index, InvalidBlockNumber,
@@ -321,6 +336,14 @@ snii_inv_builder_end_doc(SniiInvBuilder *b)
 	snii_inv_writer_doc(b->writer, &b->tid, b->lengths, b->nulls);
 	b->in_doc = false;
 	b->stats.ndocs++;
+	b->progress.documents++;
+	if (unlikely(b->progress.documents % SNII_INV_PROGRESS_DOCUMENTS == 0 ||
+				 b->progress.bytes - b->bytes_reported >=
+				 SNII_INV_PROGRESS_BYTES))
+	{
+		b->bytes_reported = b->progress.bytes;
+		snii_inv_progress_report(&b->progress);
+	}
 	if (unlikely(b->value > 0))
 	{
 		snii_mem_release(b->mem, b->value);
@@ -365,8 +388,12 @@ write_buffer(SniiInvBuilder *b)
 
 	snii_inv_pump_init(&pump, b->writer);
 	snii_inv_spimi_sort(b->spimi);
+	snii_inv_progress_pass(&b->progress, snii_inv_spimi_terms(b->spimi));
 	while (snii_inv_spimi_next(b->spimi, &term))
+	{
 		write_term(b, &pump, &term, buf);
+		snii_inv_progress_term(&b->progress);
+	}
 	pfree(buf);
 }
 
@@ -400,6 +427,7 @@ snii_inv_builder_finish(SniiInvBuilder *b)
 		b->spool = NULL;
 	}
 	b->spimi = NULL;
+	snii_inv_progress_report(&b->progress);
 	ndocs = snii_inv_writer_finish(b->writer);
 	snii_mem_reporter_end(b->mem);
 	snii_mem_stats(b->mem, &b->stats.mem);

@@ -8,6 +8,7 @@
 #ifndef SNII_INV_BUILD_H
 #define SNII_INV_BUILD_H
 
+#include "inverted/inv_progress.h"
 #include "inverted/inv_spimi.h"
 #include "lsm/lsm_kind.h"
 #include "memory/mem_reporter.h"
@@ -32,6 +33,12 @@ extern SniiInvBuilder *snii_inv_builder_begin(Relation index,
 											  const uint8 *analyzers,
 											  Size budget,
 											  const SniiMemPlace *place);
+
+/* Let report(arg, ...) hear of the progress (inv_progress.h). */
+extern void snii_inv_builder_report(SniiInvBuilder *b,
+									void (*report) (void *arg,
+													const SniiInvProgress *p),
+									void *arg);
 extern void snii_inv_builder_value(SniiInvBuilder *b, Size bytes);
 extern void snii_inv_builder_begin_doc(SniiInvBuilder *b,
 									   const ItemPointerData *tid);

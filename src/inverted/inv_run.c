@@ -92,6 +92,7 @@ struct SniiInvSpool
 	int			capacity;
 	int			fan_in;
 	SniiMemReporter *mem;		/* or NULL */
+	SniiInvProgress *progress;
 	Size		workspace;
 	Size		used;			/* of it */
 	ZSTD_CCtx  *cctx;
@@ -175,7 +176,8 @@ give_back(SniiInvSpool *spool, Size bytes)
  * bounds its memory, in bytes, but for WORKSPACE_MIN; it is counted there.
  */
 SniiInvSpool *
-snii_inv_spool_create(Size workspace, SniiMemReporter *mem)
+snii_inv_spool_create(Size workspace, SniiMemReporter *mem,
+					  SniiInvProgress *progress)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "snii spool",
@@ -195,6 +197,7 @@ snii_inv_spool_create(Size workspace, SniiMemReporter *mem)
 				 errmsg("out of memory"),
 				 errdetail("Could not create a zstd context.")));
 	spool->mem = mem;
+	spool->progress = progress;
 	spool->workspace = workspace;
 	spool->fan_in = fan_in(workspace);
 	take(spool, CODEC_MEMORY);
@@ -727,7 +730,7 @@ end_merged_term(MergeTarget *target)
 
 /* Merge all terms of the runs of a tournament into the target. */
 static void
-merge_runs(Tournament *t, MergeTarget *target)
+merge_runs(Tournament *t, MergeTarget *target, SniiInvProgress *progress)
 {
 	uint8		key[SNII_INV_KEY_MAX];
 	RunReader  *rr;
@@ -741,6 +744,7 @@ merge_runs(Tournament *t, MergeTarget *target)
 		do
 		{
 			move_fragments(rr, target);
+			snii_inv_progress_term(progress);
 			replay(t);
 			rr = winner(t);
 		} while (rr != NULL && rr->keylen == len &&
@@ -760,6 +764,7 @@ merge_pass(SniiInvSpool *spool)
 	uint64		end = 0;
 	int			nruns = 0;
 
+	snii_inv_progress_pass(spool->progress, snii_inv_spool_terms(spool));
 	for (int first = 0; first < spool->nruns; first += spool->fan_in)
 	{
 		int			n = Min(spool->fan_in, spool->nruns - first);
@@ -769,7 +774,7 @@ merge_pass(SniiInvSpool *spool)
 
 		tournament_begin(&t, spool, spool->file, &spool->runs[first], n);
 		target.run = run_begin(spool, file, end);
-		merge_runs(&t, &target);
+		merge_runs(&t, &target, spool->progress);
 		run_seal(target.run, &run);
 		tournament_end(&t);
 		end += run.length;
@@ -796,10 +801,11 @@ snii_inv_spool_merge(SniiInvSpool *spool, SniiInvWriter *iw)
 		merge_pass(spool);
 	if (spool->nruns == 0)
 		return;
+	snii_inv_progress_pass(spool->progress, snii_inv_spool_terms(spool));
 	target.run = NULL;
 	snii_inv_pump_init(&target.pump, iw);
 	tournament_begin(&t, spool, spool->file, spool->runs, spool->nruns);
-	merge_runs(&t, &target);
+	merge_runs(&t, &target, spool->progress);
 	tournament_end(&t);
 	spool->nruns = 0;
 }

@@ -8,13 +8,16 @@
 #ifndef SNII_INV_RUN_H
 #define SNII_INV_RUN_H
 
+#include "inverted/inv_progress.h"
 #include "inverted/inv_spimi.h"
 #include "inverted/inv_writer.h"
 
 typedef struct SniiInvSpool SniiInvSpool;
 
+/* progress outlives the spool. */
 extern SniiInvSpool *snii_inv_spool_create(Size workspace,
-										   SniiMemReporter *mem);
+										   SniiMemReporter *mem,
+										   SniiInvProgress *progress);
 extern void snii_inv_spool_spill(SniiInvSpool *spool, SniiSpimi *s,
 								 bool keep);
 extern int	snii_inv_spool_runs(const SniiInvSpool *spool);

@@ -115,6 +115,33 @@ cmp_ok($large->{memory}, '>', 42_000_000, 'a large text is counted');
 cmp_ok($large->{buffer}, '<', 9 * 1024 * 1024, '... and spilled in its middle');
 cmp_ok($large->{runs}, '>', 0, '... as a run');
 
+### progress
+
+$node->safe_psql('postgres', <<'SQL');
+CREATE FUNCTION pauses(int, text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS 'BEGIN
+	WHILE ($1 = 24999 OR $1 % 997 = 0 AND current_setting(''max_parallel_maintenance_workers'') <> ''0'') AND (pg_stat_file(''pause'', true)).size IS NOT NULL AND
+		(current_setting(''max_parallel_maintenance_workers'') = ''0'' OR
+		(SELECT backend_type FROM pg_stat_activity WHERE pid = pg_backend_pid()) = ''parallel worker'')
+	LOOP PERFORM pg_sleep(0.02); END LOOP; RETURN $2; END';
+SQL
+# One process stops in the middle of its scan; of several, only workers do.
+for my $case ([ 0, 'scanning table', 'documents BETWEEN 23000 AND 25000 AND tuples_done = documents AND runs > 0' ],
+	[ $WORKERS, 'waiting for workers', 'documents BETWEEN 10000 AND 30000' ])
+{
+	my ($workers, $phase, $count) = @$case;
+	append_to_file($node->data_dir . '/pause', '');
+	my $build = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'),
+			'-c', "SET max_parallel_maintenance_workers = $workers", '-c', 'CREATE INDEX t_p ON t USING snii (pauses(id, body))' ],
+		'<', '/dev/null');
+	ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM snii_progress s
+			JOIN pg_stat_progress_create_index p USING (pid) WHERE s.phase = '$phase' AND p.phase LIKE '%: $phase'
+			AND $count AND bytes > documents * 100 AND s.relid = 't'::regclass"),
+		"progress with $workers workers") or diag($node->safe_psql('postgres', 'SELECT * FROM snii_progress'));
+	unlink($node->data_dir . '/pause');
+	$build->finish;
+	is($node->safe_psql('postgres', 'DROP INDEX t_p; SELECT count(*) FROM snii_progress'), 0, '... which ends');
+}
+
 ### errors
 
 for my $case ([ 'fails(id, body)', qr/no row is like this one/ ], [ 'fails_in_worker(body)', qr/worker has failed/ ])

@@ -272,6 +272,18 @@ build_by_records(const Model *m, SniiInvBuilder *b)
 	}
 }
 
+/* Keep the last report. */
+static void
+keep_report(void *arg, const SniiInvProgress *p)
+{
+	SniiInvProgress *last = arg;
+
+	CHECK(p->documents >= last->documents && p->bytes >= last->bytes &&
+		  p->runs >= last->runs && p->terms <= p->terms_total,
+		  "progress goes on");
+	*last = *p;
+}
+
 /* Build from text or records by a builder, with its statistics. */
 static void
 build_by_builder(const Model *m, Relation rel, SniiObjectWriter *w,
@@ -279,7 +291,9 @@ build_by_builder(const Model *m, Relation rel, SniiObjectWriter *w,
 {
 	SniiInvBuilder *b = snii_inv_builder_begin(rel, w, COLUMNS,
 											   column_analyzers, budget, NULL);
+	SniiInvProgress last = {0};
 
+	snii_inv_builder_report(b, keep_report, &last);
 	if (records)
 		build_by_records(m, b);
 	else
@@ -288,6 +302,11 @@ build_by_builder(const Model *m, Relation rel, SniiObjectWriter *w,
 	snii_inv_builder_stats(b, stats);
 	CHECK(stats->ntokens == m->ntokens, UINT64_FORMAT " tokens",
 		  stats->ntokens);
+	CHECK(last.documents == m->ndocs && last.runs == stats->nruns &&
+		  (last.bytes > 0) == (m->ntokens > 0), "all of it is reported");
+	CHECK(stats->nruns > 0 ? last.terms > 0 && last.terms <= last.terms_total :
+		  last.terms == last.terms_total, UINT64_FORMAT " of " UINT64_FORMAT " terms",
+		  last.terms, last.terms_total);
 }
 
 /* Build as a flush does; there are no statistics. */
