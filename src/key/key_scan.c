@@ -359,8 +359,14 @@ begin_run(SniiKeyScan *scan, Source *source, const SniiKeyPos *from,
 		  uint64 hash)
 {
 	if (source->run == NULL)
+	{
+		/* What is not kept by the backend is to live as long as the scan. */
+		MemoryContext old = MemoryContextSwitchTo(scan->context);
+
 		source->run = snii_key_run_open(scan->index, scan->desc,
 										source->entry);
+		MemoryContextSwitchTo(old);
+	}
 	if (!run_in_range(scan, source->run))
 		return false;
 	if (scan->point &&
