@@ -6,7 +6,9 @@
  * Scan keys become an interval of key/ and conditions that are tested on
  * entries.  Arrays (= ANY) are sorted, and every combination of their elements
  * is an interval of its own, in the order of the index; so the rows come in
- * order, forward and backward.
+ * order, forward and backward.  That holds as long as the columns before an
+ * array's have one value at a time; behind a column without = an array is
+ * tested on entries, too.
  *
  * A scan owns two memory contexts: keys, reset by rescan, and one for the
  * row at hand.  Pins that a scan holds are released by endscan or with the
@@ -24,6 +26,7 @@
 #include "access/nbtree.h"
 #include "access/relscan.h"
 #include "catalog/pg_am.h"
+#include "catalog/pg_type.h"
 #include "lib/qunique.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -37,9 +40,12 @@
 typedef struct ArrayKey
 {
 	int			key;			/* in keys */
+	Oid			type;			/* of the elements, as the family knows it */
 	int			nelements;
 	int			current;
 	Datum	   *elements;		/* in the order of the index */
+	bool		tested;			/* on entries; has no element at hand */
+	FmgrInfo	compare;		/* tested: of a value and an element */
 } ArrayKey;
 
 typedef struct KeyScanState
@@ -207,8 +213,108 @@ make_array(Relation index, const SniiKeyDesc *desc, const ScanKeyData *key,
 		return false;
 	if (OidIsValid(key->sk_subtype))
 		type = key->sk_subtype;
+	array->type = type;
 	sort_elements(index, desc, key, type, array);
 	return true;
+}
+
+/* Has a column a condition that gives it one value at a time? */
+static bool
+has_single_value(const KeyScanState *state, int column)
+{
+	for (int i = 0; i < state->nkeys; i++)
+	{
+		const ScanKeyData *key = &state->keys[i];
+
+		if (key->sk_attno != column + 1)
+			continue;
+		if ((key->sk_flags & SK_SEARCHNULL) != 0)
+			return true;
+		/* A time with time zone can be that of several local times. */
+		if ((key->sk_flags & SK_SEARCHNOTNULL) == 0 &&
+			key->sk_strategy == BTEqualStrategyNumber &&
+			(state->desc->columns[column].type != TIMESTAMPOID ||
+			 key->sk_subtype != TIMESTAMPTZOID))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Have arrays tested on entries where an interval for each element would give
+ * the rows out of order, and read the same entries again and again.
+ */
+static void
+choose_tested(KeyScanState *state)
+{
+	int			column = 0;
+
+	while (column < state->desc->nkeys && has_single_value(state, column))
+		column++;
+	for (int i = 0; i < state->narrays; i++)
+	{
+		ArrayKey   *array = &state->arrays[i];
+		ScanKey		key = &state->keys[array->key];
+		const SniiKeyColumn *of;
+		Oid			proc;
+
+		if (key->sk_attno <= column + 1 ||
+			key->sk_strategy != BTEqualStrategyNumber)
+			continue;
+		of = &state->desc->columns[key->sk_attno - 1];
+		proc = get_opfamily_proc(of->family, of->input_type, array->type,
+								 SNII_KEY_COMPARE_PROC);
+		if (!OidIsValid(proc))
+			elog(ERROR, "missing support function %d(%u,%u) in operator family %u",
+				 SNII_KEY_COMPARE_PROC, of->input_type, array->type,
+				 of->family);
+		fmgr_info(proc, &array->compare);
+		array->tested = true;
+		key->sk_flags |= SK_SEARCHARRAY;
+	}
+}
+
+/* Is a value, not NULL, among the elements of a tested array? */
+static bool
+has_element(const KeyScanState *state, const ArrayKey *array, Datum value)
+{
+	const ScanKeyData *key = &state->keys[array->key];
+	int			sign = state->desc->columns[key->sk_attno - 1].desc ? -1 : 1;
+	int			low = 0;
+	int			high = array->nelements;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+		int			cmp = sign *
+		DatumGetInt32(FunctionCall2Coll(unconstify(FmgrInfo *,
+												   &array->compare),
+										key->sk_collation, value,
+										array->elements[middle]));
+
+		if (cmp == 0)
+			return true;
+		if (cmp > 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+/* Does the entry whose columns are in state pass a key that is an array? */
+static bool
+passes_array(const KeyScanState *state, int key)
+{
+	int			column = state->keys[key].sk_attno - 1;
+
+	if (state->isnull[column])
+		return false;
+	for (int i = 0; i < state->narrays; i++)
+		if (state->arrays[i].key == key)
+			return has_element(state, &state->arrays[i],
+							   state->values[column]);
+	return false;
 }
 
 /* All arrays at their first element, or their last one. */
@@ -230,6 +336,8 @@ next_elements(KeyScanState *state, ScanDirection dir)
 	{
 		ArrayKey   *array = &state->arrays[i];
 
+		if (array->tested)
+			continue;
 		array->current += forward ? 1 : -1;
 		if (array->current >= 0 && array->current < array->nelements)
 			return true;
@@ -267,7 +375,7 @@ snii_am_key_rescan(IndexScanDesc scan, ScanKey keys)
 	state->keys = palloc((state->nkeys + 1) * sizeof(ScanKeyData));
 	memcpy(state->keys, scan->keyData, state->nkeys * sizeof(ScanKeyData));
 	state->narrays = 0;
-	state->arrays = palloc((state->nkeys + 1) * sizeof(ArrayKey));
+	state->arrays = palloc0((state->nkeys + 1) * sizeof(ArrayKey));
 	state->mark_elements = palloc((state->nkeys + 1) * sizeof(int));
 	state->values = palloc(state->desc->nattrs * sizeof(Datum));
 	state->isnull = palloc(state->desc->nattrs * sizeof(bool));
@@ -284,6 +392,8 @@ snii_am_key_rescan(IndexScanDesc scan, ScanKey keys)
 		state->arrays[state->narrays++].key = i;
 		key->sk_flags &= ~SK_SEARCHARRAY;
 	}
+	if (!state->empty && state->narrays > 0)
+		choose_tested(state);
 	MemoryContextSwitchTo(old);
 }
 
@@ -297,8 +407,9 @@ set_interval(KeyScanState *state)
 	MemoryContext old;
 
 	for (int i = 0; i < state->narrays; i++)
-		state->keys[state->arrays[i].key].sk_argument =
-			state->arrays[i].elements[state->arrays[i].current];
+		if (!state->arrays[i].tested)
+			state->keys[state->arrays[i].key].sk_argument =
+				state->arrays[i].elements[state->arrays[i].current];
 	MemoryContextReset(state->interval_context);
 	old = MemoryContextSwitchTo(state->interval_context);
 	snii_key_interval(state->desc, state->keys, state->nkeys,
@@ -397,9 +508,15 @@ passes(KeyScanState *state, Relation index)
 	snii_key_decode(index, state->desc, state->entry, state->values,
 					state->isnull);
 	for (int i = 0; i < interval->nresidual; i++)
-		if (!snii_key_test(state->desc, &state->keys[interval->residual[i]],
-						   state->values, state->isnull))
+	{
+		int			k = interval->residual[i];
+
+		if ((state->keys[k].sk_flags & SK_SEARCHARRAY) != 0 ?
+			!passes_array(state, k) :
+			!snii_key_test(state->desc, &state->keys[k], state->values,
+						   state->isnull))
 			return false;
+	}
 	return true;
 }
 

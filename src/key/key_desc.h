@@ -197,10 +197,11 @@ extern void snii_key_separator(const SniiKeyDesc *desc, const uint8 *left,
 
 /*
  * Interval of scan keys.  Conditions that it does not express are returned in
- * residual (indexes into keys), to be tested with snii_key_test().
- * SK_SEARCHARRAY keys are not taken: the caller gives elements one by one.
- * *empty: nothing can match.  The bytes of lower and upper are allocated in
- * the current memory context.
+ * residual (indexes into keys), to be tested with snii_key_test().  Of a
+ * SK_SEARCHARRAY key the caller gives elements one by one, without that flag;
+ * one that has it is residual, for the caller to test.  *empty: nothing can
+ * match.  The bytes of lower and upper, and residual, are allocated in the
+ * current memory context.
  */
 typedef struct SniiKeyInterval
 {
@@ -209,7 +210,7 @@ typedef struct SniiKeyInterval
 	SniiKeyPos	lower;
 	SniiKeyPos	upper;
 	int			nresidual;
-	int			residual[INDEX_MAX_KEYS * 4];
+	int		   *residual;
 } SniiKeyInterval;
 
 extern void snii_key_interval(const SniiKeyDesc *desc, ScanKey keys,

@@ -383,7 +383,8 @@ make_stretch(const SniiKeyDesc *desc, int i, const ScanKeyData *key,
 				 errmsg("row comparisons are not supported by snii")));
 	/* The operators are strict. */
 	s->empty = (key->sk_flags & SK_ISNULL) != 0;
-	if (s->empty)
+	s->test = (key->sk_flags & SK_SEARCHARRAY) != 0;
+	if (s->empty || s->test)
 		return;
 	if (same_type(column, key->sk_subtype))
 		expressed = restrict_to(desc, i, key->sk_strategy, key->sk_argument,
@@ -403,10 +404,10 @@ make_stretch(const SniiKeyDesc *desc, int i, const ScanKeyData *key,
  * ----------------------------------------------------------------
  */
 
+/* Every key at most once: residual has room for all. */
 static void
 add_residual(SniiKeyInterval *interval, int key)
 {
-	Assert(interval->nresidual < (int) lengthof(interval->residual));
 	interval->residual[interval->nresidual++] = key;
 }
 
@@ -499,7 +500,8 @@ snii_key_interval(const SniiKeyDesc *desc, ScanKey keys, int nkeys,
 	bool		bounded = false;
 	int			column = 0;
 
-	memset(interval, 0, offsetof(SniiKeyInterval, residual));
+	memset(interval, 0, sizeof(*interval));
+	interval->residual = palloc((nkeys + 1) * sizeof(int));
 	interval->point = true;
 	for (; column < desc->nkeys; column++)
 	{
