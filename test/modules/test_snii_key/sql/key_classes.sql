@@ -27,7 +27,7 @@ WHERE f.opfmethod = (SELECT oid FROM pg_am WHERE amname = 'snii')
 -- ties by value, written in SQL, so that comparisons run queries.
 CREATE FUNCTION digits(i int4) RETURNS int4 LANGUAGE sql IMMUTABLE STRICT AS
 	$$ SELECT sum(d::int)::int FROM regexp_split_to_table(abs(i::int8)::text, '') d $$;
-CREATE FUNCTION digits_cmp(a int4, b int4) RETURNS int4
+CREATE FUNCTION digits_cmp(a int4, b int4) RETURNS int4 SET search_path FROM CURRENT
 LANGUAGE plpgsql IMMUTABLE STRICT AS $$
 BEGIN
 	RETURN coalesce(nullif(btint4cmp(digits(a), digits(b)), 0), btint4cmp(a, b));
