@@ -3,9 +3,9 @@
  * am_build.c
  *	  CREATE INDEX and INSERT.
  *
- * A build writes segments past the write buffer: one, or one by each
- * participant if it is parallel (am_parallel.c).  An insertion tokenises its
- * row and appends it to the buffer.
+ * A build writes segments past the write buffer: one, or, of an inverted index,
+ * one by each participant if it is parallel (am_parallel.c).  An insertion
+ * tokenises its row and appends it to the buffer.
  *
  *-------------------------------------------------------------------------
  */
@@ -70,9 +70,8 @@ build_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	MemoryContextReset(state->row_context);
 }
 
-/* Processor time of this process so far. */
-static double
-cpu_ms(void)
+double
+snii_am_cpu_ms(void)
 {
 	struct rusage r;
 
@@ -98,7 +97,7 @@ snii_am_build_share(Relation heap, Relation index, IndexInfo *info,
 	SniiObjectWriter *w;
 	uint64		ndocs;
 
-	share->cpu_ms = -cpu_ms();
+	share->cpu_ms = -snii_am_cpu_ms();
 	snii_storage_meta_read(index, &meta);
 	snii_storage_slot_acquire(index, part->slot, true);
 	w = snii_storage_writer_begin(index, part->slot);
@@ -132,7 +131,7 @@ snii_am_build_share(Relation heap, Relation index, IndexInfo *info,
 	snii_storage_slot_release(index, part->slot);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
-	share->cpu_ms += cpu_ms();
+	share->cpu_ms += snii_am_cpu_ms();
 	share->cpu_max_ms = share->cpu_ms;
 }
 
@@ -180,13 +179,14 @@ snii_am_build(Relation heap, Relation index, IndexInfo *info)
 			 RelationGetRelationName(index));
 	snii_am_spec(index, &spec);
 	snii_storage_create(index, MAIN_FORKNUM, &spec);
-	if (spec.kind == SNII_KIND_KEY)
-	{
-		snii_am_key_build(heap, index, info, result);
-		return result;
-	}
 	memset(&last_build, 0, sizeof(last_build));
-	if (!snii_am_parallel_build(heap, index, info, &last_build))
+	if (snii_am_parallel_build(heap, index, info, spec.kind == SNII_KIND_KEY,
+							   &last_build))
+		 /* done */ ;
+	else if (spec.kind == SNII_KIND_KEY)
+		snii_am_key_build(heap, index, info, &alone, NULL, NULL,
+						  &last_build.sum);
+	else
 		snii_am_build_share(heap, index, info, &alone, &last_build.sum);
 	last_build.index = RelationGetRelid(index);
 	sum = last_build.sum;

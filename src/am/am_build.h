@@ -52,6 +52,9 @@ extern void snii_am_buildempty(Relation index);
 extern void snii_am_build_share(Relation heap, Relation index,
 								IndexInfo *info, const SniiAmPart *part,
 								SniiAmShare *share);
+
+/* Processor time of this process so far. */
+extern double snii_am_cpu_ms(void);
 extern void snii_am_build_add(SniiAmShare *sum, const SniiAmShare *share);
 extern bool snii_am_insert(Relation index, Datum *values, bool *isnull,
 						   ItemPointer tid, Relation heap,

@@ -4,20 +4,21 @@
  *	  CREATE INDEX of a key index.
  *
  * The rows of the table are sorted and written as one run.  Keys whose order is
- * that of their bytes are sorted as byte strings, the TID behind the key: in
- * memory as long as there is enough of it, else by core's tuplesort; others
- * by that as rows, by the operators of their types.
- * Uniqueness is seen when equal keys of rows that are alive come one after
- * the other.
+ * that of their bytes are sorted as byte strings, the TID behind the key; others
+ * as rows by core's tuplesort and the operators of their types.
+ *
+ * Several participants sort a share of the rows each; one merges their entries
+ * as they come (am_parallel.c).  Uniqueness is seen when equal keys of rows that
+ * are alive come one after the other, which is the same for any number of
+ * participants.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include "am/am_build.h"
 #include "am/am_key_build.h"
 #include "key/key_run.h"
-#include "key/key_sort.h"
+#include "key/key_spool.h"
 #include "lsm/lsm_maintain.h"
 #include "storage/storage_alloc.h"
 
@@ -40,21 +41,24 @@ typedef struct KeyBuild
 	Relation	heap;
 	Relation	index;
 	const SniiKeyDesc *desc;
+	const SniiAmPart *part;
+	SniiInvProgress progress;
+	MemoryContext context;
+	MemoryContext row_context;
+	SniiKeyBytes bytes;
+
+	/* One of these. */
+	SniiKeySpool *spool;		/* keys of class BYTES */
+	Tuplesortstate *sort;		/* rows */
+	TupleTableSlot *slot;		/* of rows to sort */
+
+	/* The run that is written, and the entry before. */
+	SniiKeyRunWriter *run;
 	bool		unique;
 	bool		nulls_not_distinct;
-	SniiKeySort *memory;		/* keys of class BYTES, until it is full */
-	Tuplesortstate *sort;		/* else; NULL while it is not needed */
-	TupleTableSlot *slot;		/* of rows to sort, unless by bytes */
-	MemoryContext row_context;
-	MemoryContext context;
-	SniiKeyBytes bytes;
-	SniiKeyBytes datum;
-	double		tuples;
-
-	/* The entry before, when the run is written. */
-	SniiKeyBytes last;
-	bool		last_alive;
-	SniiKeyRunWriter *run;
+	SniiKeyBytes last;			/* not for class BYTES */
+	uint32		last_len;
+	bool		alive;			/* was an entry of its key alive? */
 } KeyBuild;
 
 /*
@@ -65,12 +69,6 @@ typedef struct KeyBuild
 #define ROW_OFFSET(b)	((b)->desc->nattrs + 1)
 #define ROW_ALIVE(b)	((b)->desc->nattrs + 2)
 #define ROW_COLUMNS(b)	((b)->desc->nattrs + 3)
-
-/*
- * Behind the string of a byte-sorted entry: payload, length of the payload
- * (u16), is the row alive (u8).
- */
-#define BYTES_TAIL		3
 
 /* ----------------------------------------------------------------
  *		Sorting
@@ -143,7 +141,7 @@ begin_row_sort(KeyBuild *b)
 	operators[n - 1] = Int4LessOperator;
 	b->slot = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
 	b->sort = tuplesort_begin_heap(desc, n, columns, operators, collations,
-								   nulls_first, maintenance_work_mem, NULL,
+								   nulls_first, (int) (b->part->budget / 1024), NULL,
 								   TUPLESORT_NONE);
 }
 
@@ -151,47 +149,9 @@ static void
 begin_sort(KeyBuild *b)
 {
 	if (b->desc->all_bytes)
-		b->memory = snii_key_sort_begin(b->desc,
-										(Size) maintenance_work_mem * 1024);
+		b->spool = snii_key_spool_begin(b->desc, b->part->budget);
 	else
 		begin_row_sort(b);
-}
-
-/* Give an entry to the tuplesort, as a bytea. */
-static void
-put_datum(KeyBuild *b, const SniiKeyEntry *entry, uint8 alive)
-{
-	uint16		payload_len = (uint16) entry->payload_len;
-
-	b->datum.len = 0;
-	snii_key_bytes_reserve(&b->datum, VARHDRSZ);
-	b->datum.len = VARHDRSZ;
-	snii_key_bytes_add(&b->datum, entry->str, entry->len);
-	snii_key_bytes_add(&b->datum, entry->payload, entry->payload_len);
-	snii_key_bytes_add(&b->datum, &payload_len, sizeof(payload_len));
-	snii_key_bytes_add(&b->datum, &alive, 1);
-	SET_VARSIZE(b->datum.data, b->datum.len);
-	tuplesort_putdatum(b->sort, PointerGetDatum(b->datum.data), false);
-}
-
-/* The memory is full: everything goes through files. */
-static void
-leave_memory(KeyBuild *b)
-{
-	b->sort = tuplesort_begin_datum(BYTEAOID, ByteaLessOperator, InvalidOid,
-									false, maintenance_work_mem, NULL,
-									TUPLESORT_NONE);
-	for (uint64 i = 0; i < snii_key_sort_count(b->memory); i++)
-	{
-		SniiKeyEntry entry;
-		uint8		alive;
-
-		CHECK_FOR_INTERRUPTS();
-		snii_key_sort_get(b->memory, i, &entry, &alive);
-		put_datum(b, &entry, alive);
-	}
-	snii_key_sort_end(b->memory);
-	b->memory = NULL;
 }
 
 static void
@@ -210,16 +170,7 @@ put_bytes(KeyBuild *b, ItemPointer tid, Datum *values, bool *isnull,
 	entry.payload_len = b->bytes.len - entry.len;
 	if (b->bytes.len > SNII_KEY_MAX_ENTRY)
 		snii_key_too_long(b->desc, b->bytes.len);
-	if (b->memory != NULL && snii_key_sort_add(b->memory, &entry, alive))
-		return;
-	if (b->memory != NULL)
-	{
-		MemoryContext old = MemoryContextSwitchTo(b->context);
-
-		leave_memory(b);
-		MemoryContextSwitchTo(old);
-	}
-	put_datum(b, &entry, alive);
+	snii_key_spool_add(b->spool, &entry, alive);
 }
 
 static void
@@ -249,6 +200,20 @@ put_row(KeyBuild *b, ItemPointer tid, Datum *values, bool *isnull, bool alive)
 	tuplesort_puttupleslot(b->sort, slot);
 }
 
+/* Show what was done so far. */
+static void
+report(KeyBuild *b)
+{
+	if (b->spool != NULL)
+	{
+		SniiKeySpoolStats stats;
+
+		snii_key_spool_stats(b->spool, &stats);
+		b->progress.runs = stats.nruns;
+	}
+	snii_inv_progress_report(&b->progress);
+}
+
 static void
 build_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 		  bool tuple_is_alive, void *arg)
@@ -260,9 +225,10 @@ build_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 		put_bytes(b, tid, values, isnull, tuple_is_alive);
 	else
 		put_row(b, tid, values, isnull, tuple_is_alive);
-	b->tuples += 1;
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(b->row_context);
+	if (++b->progress.documents % SNII_INV_PROGRESS_DOCUMENTS == 0)
+		report(b);
 }
 
 /* ----------------------------------------------------------------
@@ -290,163 +256,273 @@ report_duplicate(const KeyBuild *b, const SniiKeyEntry *entry)
 								RelationGetRelationName(b->index))));
 }
 
+/* Is the key of an entry that of the one before? */
+static inline bool
+same_key(const KeyBuild *b, const SniiKeyStream *s)
+{
+	if (b->last_len == 0)
+		return false;
+	if (b->desc->all_bytes)
+		return s->entry.len == b->last_len &&
+			s->shared >= b->last_len - SNII_KEY_TID_BYTES;
+	return snii_key_compare_keys(b->desc, b->last.data, b->last_len,
+								 s->entry.str, s->entry.len) == 0;
+}
+
 /*
  * The next entry in order.  Rows that are dead but were still to be indexed
  * do not conflict.
  */
-static void
-write_entry(KeyBuild *b, const SniiKeyEntry *entry, bool alive)
+static inline void
+check_unique(KeyBuild *b, const SniiKeyStream *s)
 {
-	if (b->unique && alive && b->last_alive && b->last.len > 0 &&
-		snii_key_compare_keys(b->desc, b->last.data, b->last.len,
-							  entry->str, entry->len) == 0 &&
+	if (!same_key(b, s))
+		b->alive = false;
+	if (b->alive && s->tag &&
 		(b->nulls_not_distinct ||
-		 !snii_key_has_null(b->desc, entry->str, entry->len)))
-		report_duplicate(b, entry);
-	snii_key_run_add(b->run, entry);
-	if (b->unique && alive)
+		 !snii_key_has_null(b->desc, s->entry.str, s->entry.len)))
+		report_duplicate(b, &s->entry);
+	b->alive |= s->tag;
+	b->last_len = s->entry.len;
+	if (!b->desc->all_bytes)
 	{
 		b->last.len = 0;
-		snii_key_bytes_add(&b->last, entry->str, entry->len);
-		b->last_alive = true;
+		snii_key_bytes_add(&b->last, s->entry.str, s->entry.len);
 	}
 }
 
+/* Write a stream as a run, by way of a slot. */
 static void
-write_sorted_bytes(KeyBuild *b)
-{
-	MemoryContext old = MemoryContextSwitchTo(b->row_context);
-	Datum		value;
-	bool		isnull;
-
-	while (snii_compat_getdatum(b->sort, &value, &isnull))
-	{
-		const uint8 *data = (const uint8 *) VARDATA_ANY(DatumGetPointer(value));
-		uint32		len = (uint32) VARSIZE_ANY_EXHDR(DatumGetPointer(value));
-		uint16		payload_len;
-		SniiKeyEntry entry;
-
-		CHECK_FOR_INTERRUPTS();
-		MemoryContextSwitchTo(old);
-		memcpy(&payload_len, data + len - BYTES_TAIL, sizeof(payload_len));
-		entry.str = data;
-		entry.len = len - BYTES_TAIL - payload_len;
-		entry.payload = data + entry.len;
-		entry.payload_len = payload_len;
-		write_entry(b, &entry, data[len - 1] != 0);
-		/* 15 returns a copy. */
-		MemoryContextReset(b->row_context);
-		MemoryContextSwitchTo(b->row_context);
-	}
-	MemoryContextSwitchTo(old);
-}
-
-static void
-write_sorted_memory(KeyBuild *b)
-{
-	for (uint64 i = 0; i < snii_key_sort_count(b->memory); i++)
-	{
-		SniiKeyEntry entry;
-		uint8		alive;
-
-		CHECK_FOR_INTERRUPTS();
-		snii_key_sort_get(b->memory, i, &entry, &alive);
-		write_entry(b, &entry, alive);
-	}
-}
-
-static void
-write_sorted_rows(KeyBuild *b)
-{
-	while (tuplesort_gettupleslot(b->sort, true, false, b->slot, NULL))
-	{
-		MemoryContext old = MemoryContextSwitchTo(b->row_context);
-		ItemPointerData tid;
-		SniiKeyEntry entry;
-		uint32		string_len;
-
-		CHECK_FOR_INTERRUPTS();
-		slot_getallattrs(b->slot);
-		ItemPointerSet(&tid,
-					   (BlockNumber) DatumGetInt64(b->slot->tts_values[ROW_BLOCK(b)]),
-					   (OffsetNumber) DatumGetInt32(b->slot->tts_values[ROW_OFFSET(b)]));
-		memset(&b->bytes, 0, sizeof(b->bytes));
-		snii_key_encode(b->desc, b->slot->tts_values, b->slot->tts_isnull,
-						&b->bytes);
-		snii_key_put_tid(&b->bytes, &tid);
-		string_len = b->bytes.len;
-		snii_key_encode_payload(b->desc, b->slot->tts_values,
-								b->slot->tts_isnull, &b->bytes);
-		entry.str = b->bytes.data;
-		entry.len = string_len;
-		entry.payload = b->bytes.data + string_len;
-		entry.payload_len = b->bytes.len - string_len;
-		MemoryContextSwitchTo(old);
-		write_entry(b, &entry,
-					DatumGetBool(b->slot->tts_values[ROW_ALIVE(b)]));
-		MemoryContextReset(b->row_context);
-	}
-}
-
-/* Write what was sorted as a run, by way of a slot. */
-static void
-write_run(KeyBuild *b)
+write_run(KeyBuild *b, SniiKeyStream *s)
 {
 	SniiObjectWriter *w;
-	uint64		n;
+	uint64		n = 0;
 
 	snii_storage_slot_acquire(b->index, SNII_SLOT_FLUSH, true);
 	w = snii_storage_writer_begin(b->index, SNII_SLOT_FLUSH);
 	b->run = snii_key_run_begin(b->desc, w);
-	if (b->memory != NULL)
-		write_sorted_memory(b);
-	else if (b->desc->all_bytes)
-		write_sorted_bytes(b);
-	else
-		write_sorted_rows(b);
+	while (snii_key_stream_next(s))
+	{
+		if (++n % 1024 == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (b->unique)
+			check_unique(b, s);
+		if (b->desc->all_bytes)
+			snii_key_run_add_shared(b->run, &s->entry, s->shared);
+		else
+			snii_key_run_add(b->run, &s->entry);
+	}
 	n = snii_key_run_finish(b->run);
 	if (n > 0)
 		snii_lsm_publish(b->index, w, SNII_SLOT_FLUSH, n);
 	snii_storage_slot_release(b->index, SNII_SLOT_FLUSH);
 }
 
+/* ----------------------------------------------------------------
+ *		The rows of one participant
+ * ----------------------------------------------------------------
+ */
+
+/* Entries of rows that were sorted. */
+typedef struct RowStream
+{
+	SniiKeyStream s;
+	KeyBuild   *build;
+} RowStream;
+
+static bool
+next_of_rows(SniiKeyStream *s)
+{
+	KeyBuild   *b = ((RowStream *) s)->build;
+	TupleTableSlot *slot = b->slot;
+	MemoryContext old;
+	ItemPointerData tid;
+
+	CHECK_FOR_INTERRUPTS();
+	if (!tuplesort_gettupleslot(b->sort, true, false, slot, NULL))
+		return false;
+	MemoryContextReset(b->row_context);
+	old = MemoryContextSwitchTo(b->row_context);
+	slot_getallattrs(slot);
+	ItemPointerSet(&tid,
+				   (BlockNumber) DatumGetInt64(slot->tts_values[ROW_BLOCK(b)]),
+				   (OffsetNumber) DatumGetInt32(slot->tts_values[ROW_OFFSET(b)]));
+	memset(&b->bytes, 0, sizeof(b->bytes));
+	snii_key_encode(b->desc, slot->tts_values, slot->tts_isnull, &b->bytes);
+	snii_key_put_tid(&b->bytes, &tid);
+	s->entry.len = b->bytes.len;
+	snii_key_encode_payload(b->desc, slot->tts_values, slot->tts_isnull,
+							&b->bytes);
+	s->entry.str = b->bytes.data;
+	s->entry.payload = b->bytes.data + s->entry.len;
+	s->entry.payload_len = b->bytes.len - s->entry.len;
+	s->tag = DatumGetBool(slot->tts_values[ROW_ALIVE(b)]);
+	MemoryContextSwitchTo(old);
+	return true;
+}
+
+static SniiKeyStream *
+row_stream(KeyBuild *b)
+{
+	RowStream  *result = palloc0(sizeof(RowStream));
+
+	result->s.next = next_of_rows;
+	result->build = b;
+	return &result->s;
+}
+
+/* Begin in a memory context of its own, which becomes the current one. */
+static void
+begin(KeyBuild *b, Relation heap, Relation index, IndexInfo *info,
+	  const SniiAmPart *part)
+{
+	memset(b, 0, sizeof(KeyBuild));
+	b->context = AllocSetContextCreate(CurrentMemoryContext, "snii key build",
+									   ALLOCSET_DEFAULT_SIZES);
+	MemoryContextSwitchTo(b->context);
+	b->row_context = AllocSetContextCreate(b->context, "snii key build row",
+										   ALLOCSET_DEFAULT_SIZES);
+	b->heap = heap;
+	b->index = index;
+	b->desc = snii_key_desc(index);
+	b->part = part;
+	b->progress.report = snii_am_progress_report;
+	b->progress.arg = part->progress;
+	b->unique = info->ii_Unique;
+	b->nulls_not_distinct = info->ii_NullsNotDistinct;
+	snii_key_bytes_reserve(&b->bytes, 2 * SNII_KEY_MAX_ENTRY);
+	begin_sort(b);
+}
+
+/* Scan and sort; returns the entries.  *share: what it says about the rows. */
+static SniiKeyStream *
+collect(KeyBuild *b, IndexInfo *info, SniiAmShare *share)
+{
+	SniiKeySpoolStats stats;
+
+	snii_am_progress_phase(SNII_AM_PHASE_SCAN);
+	share->heap_tuples = table_index_build_scan(b->heap, b->index, info, true,
+												!IsParallelWorker(),
+												build_row, b, b->part->scan);
+	share->broken_hot_chain = info->ii_BrokenHotChain;
+	report(b);
+	snii_am_progress_phase(SNII_AM_PHASE_SORT);
+	if (b->spool == NULL)
+	{
+		tuplesort_performsort(b->sort);
+		share->stats.ndocs = b->progress.documents;
+		return row_stream(b);
+	}
+	snii_key_spool_sort(b->spool);
+	snii_key_spool_stats(b->spool, &stats);
+	share->stats.ndocs = stats.entries;
+	share->stats.nruns = stats.nruns;
+	share->stats.spilled = stats.spilled;
+	share->stats.peak = stats.peak;
+	return snii_key_spool_stream(b->spool);
+}
+
+static void
+end(KeyBuild *b)
+{
+	if (b->spool != NULL)
+		snii_key_spool_end(b->spool);
+	if (b->sort != NULL)
+		tuplesort_end(b->sort);
+	if (b->slot != NULL)
+		ExecDropSingleTupleTableSlot(b->slot);
+	MemoryContextDelete(b->context);
+}
+
+/* ----------------------------------------------------------------
+ *		Builds
+ * ----------------------------------------------------------------
+ */
+
+static void
+send_block(void *arg, uint8 *block, uint32 len)
+{
+	if (shm_mq_send(arg, len, block, false, false) != SHM_MQ_SUCCESS)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the leader of an index build does not take its keys any more")));
+}
+
+void
+snii_am_key_build_worker(Relation heap, Relation index, IndexInfo *info,
+						 const SniiAmPart *part, shm_mq_handle *queue,
+						 SniiAmShare *share)
+{
+	MemoryContext old = CurrentMemoryContext;
+	uint8		last = 0;
+	KeyBuild	b;
+
+	share->cpu_ms = -snii_am_cpu_ms();
+	begin(&b, heap, index, info, part);
+	snii_key_stream_write(collect(&b, info, share), send_block, queue);
+	end(&b);
+	MemoryContextSwitchTo(old);
+	share->cpu_ms += snii_am_cpu_ms();
+	share->cpu_max_ms = share->cpu_ms;
+	/* A message of one byte, shorter than any entry, is the end. */
+	if (shm_mq_send(queue, sizeof(last), &last, false, true) !=
+		SHM_MQ_SUCCESS)
+		elog(ERROR, "the leader of an index build has left");
+}
+
+/* What the leader gets from a worker. */
+typedef struct QueueSource
+{
+	ParallelContext *workers;
+	shm_mq_handle *queue;
+} QueueSource;
+
+static const uint8 *
+receive_block(void *arg, uint32 *len)
+{
+	QueueSource *source = arg;
+	Size		nbytes;
+	void	   *data;
+
+	if (shm_mq_receive(source->queue, &nbytes, &data, false) !=
+		SHM_MQ_SUCCESS)
+	{
+		/* Raises the worker's error, or that it could not be started. */
+		WaitForParallelWorkersToFinish(source->workers);
+		elog(ERROR, "a worker of an index build ended early");
+	}
+	if (nbytes == 1)
+		return NULL;
+	*len = (uint32) nbytes;
+	return data;
+}
+
 void
 snii_am_key_build(Relation heap, Relation index, IndexInfo *info,
-				  IndexBuildResult *result)
+				  const SniiAmPart *part, ParallelContext *workers,
+				  shm_mq_handle **queues, SniiAmShare *share)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "snii key build",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
-	KeyBuild	b = {0};
+	MemoryContext old = CurrentMemoryContext;
+	int			n = workers == NULL ? 0 : workers->nworkers_launched;
+	SniiKeyStream **inputs;
+	KeyBuild	b;
 
-	b.heap = heap;
-	b.index = index;
-	b.context = context;
-	snii_key_bytes_reserve(&b.bytes, 2 * SNII_KEY_MAX_ENTRY);
-	snii_key_bytes_reserve(&b.datum, 2 * SNII_KEY_MAX_ENTRY);
-	b.desc = snii_key_desc(index);
-	b.unique = info->ii_Unique;
-	b.nulls_not_distinct = info->ii_NullsNotDistinct;
-	b.row_context = AllocSetContextCreate(context, "snii key build row",
-										  ALLOCSET_DEFAULT_SIZES);
-	begin_sort(&b);
-	snii_am_progress_phase(SNII_AM_PHASE_SCAN);
-	result->heap_tuples = table_index_build_scan(heap, index, info, true,
-												 true, build_row, &b, NULL);
-	snii_am_progress_phase(SNII_AM_PHASE_SORT);
-	if (b.memory != NULL)
-		snii_key_sort_perform(b.memory);
-	else
-		tuplesort_performsort(b.sort);
+	share->cpu_ms = -snii_am_cpu_ms();
+	begin(&b, heap, index, info, part);
+	inputs = palloc((n + 1) * sizeof(SniiKeyStream *));
+	inputs[n] = collect(&b, info, share);
+	for (int i = 0; i < n; i++)
+	{
+		QueueSource *source = palloc(sizeof(QueueSource));
+
+		source->workers = workers;
+		source->queue = queues[i];
+		inputs[i] = snii_key_stream_read(receive_block, source);
+	}
 	snii_am_progress_phase(SNII_AM_PHASE_WRITE);
-	if (b.tuples > 0)
-		write_run(&b);
-	if (b.sort != NULL)
-		tuplesort_end(b.sort);
-	if (b.slot != NULL)
-		ExecDropSingleTupleTableSlot(b.slot);
-	result->index_tuples = b.tuples;
+	write_run(&b, snii_key_stream_merge(b.desc, inputs, n + 1));
+	end(&b);
 	MemoryContextSwitchTo(old);
-	MemoryContextDelete(context);
+	share->cpu_ms += snii_am_cpu_ms();
+	share->cpu_max_ms = share->cpu_ms;
 }

@@ -16,11 +16,13 @@
 #define SNII_AM_MAX_WORKERS		(SNII_SLOTS - SNII_SLOT_WORKER)
 
 /*
- * Build with the workers that the planner suggests; *result gets what all
- * participants did.  False, and nothing done, if there are none.
+ * Build an index of either kind with the workers that the planner suggests;
+ * *result gets what all participants did.  False, and nothing done, if there
+ * are none.
  */
 extern bool snii_am_parallel_build(Relation heap, Relation index,
-								   IndexInfo *info, SniiAmLastBuild *result);
+								   IndexInfo *info, bool is_key,
+								   SniiAmLastBuild *result);
 
 /* Entry point of a worker, found by its name. */
 extern PGDLLEXPORT void snii_am_parallel_worker(dsm_segment *seg,

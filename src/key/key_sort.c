@@ -12,6 +12,7 @@
  */
 #include "postgres.h"
 
+#include "key/key_page.h"
 #include "key/key_sort.h"
 
 #include "miscadmin.h"
@@ -156,6 +157,12 @@ snii_key_sort_count(const SniiKeySort *sort)
 	return sort->n;
 }
 
+Size
+snii_key_sort_memory(const SniiKeySort *sort)
+{
+	return memory_of(sort, sort->capacity);
+}
+
 static inline int
 compare_items(const SortItem *a, const SortItem *b, const SniiKeyDesc *desc)
 {
@@ -252,6 +259,41 @@ snii_key_sort_get(const SniiKeySort *sort, uint64 i, SniiKeyEntry *entry,
 	entry->payload = stored->bytes + stored->len;
 	entry->payload_len = stored->payload_len;
 	*tag = stored->tag;
+}
+
+typedef struct SortStream
+{
+	SniiKeyStream s;
+	const SniiKeySort *sort;
+	uint64		i;
+} SortStream;
+
+static bool
+next_of_sort(SniiKeyStream *s)
+{
+	SortStream *stream = (SortStream *) s;
+	const SniiKeySort *sort = stream->sort;
+	const uint8 *before = s->entry.str;
+	uint32		len = s->entry.len;
+
+	if (stream->i == sort->n)
+		return false;
+	snii_key_sort_get(sort, stream->i++, &s->entry, &s->tag);
+	if (sort->desc->all_bytes && before != NULL)
+		s->shared = snii_key_common(before, s->entry.str,
+									Min(len, s->entry.len));
+	return true;
+}
+
+SniiKeyStream *
+snii_key_sort_stream(const SniiKeySort *sort)
+{
+	SortStream *stream = MemoryContextAllocZero(sort->context,
+												sizeof(SortStream));
+
+	stream->s.next = next_of_sort;
+	stream->sort = sort;
+	return &stream->s;
 }
 
 void

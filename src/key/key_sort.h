@@ -8,7 +8,7 @@
 #ifndef SNII_KEY_SORT_H
 #define SNII_KEY_SORT_H
 
-#include "key/key_desc.h"
+#include "key/key_stream.h"
 
 typedef struct SniiKeySort SniiKeySort;
 
@@ -24,10 +24,14 @@ extern bool snii_key_sort_add(SniiKeySort *sort, const SniiKeyEntry *entry,
 							  uint8 tag);
 extern uint64 snii_key_sort_count(const SniiKeySort *sort);
 
-/* Sort; then snii_key_sort_get() gives them in order. */
+/* Bytes that it takes, with what the sort itself needs. */
+extern Size snii_key_sort_memory(const SniiKeySort *sort);
+
+/* Sort; then snii_key_sort_get() gives them in order, and so does a stream. */
 extern void snii_key_sort_perform(SniiKeySort *sort);
 extern void snii_key_sort_get(const SniiKeySort *sort, uint64 i,
 							  SniiKeyEntry *entry, uint8 *tag);
+extern SniiKeyStream *snii_key_sort_stream(const SniiKeySort *sort);
 extern void snii_key_sort_end(SniiKeySort *sort);
 
 #endif							/* SNII_KEY_SORT_H */
