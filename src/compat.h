@@ -14,6 +14,7 @@
 #include "access/genam.h"
 #include "access/nbtxlog.h"
 #include "access/stratnum.h"
+#include "access/tableam.h"
 #include "access/xlog.h"
 #include "access/xloginsert.h"
 #include "catalog/catalog.h"
@@ -36,6 +37,7 @@
 #include "utils/lsyscache.h"
 #include "utils/pg_locale.h"
 #include "utils/rel.h"
+#include "utils/spccache.h"
 #include "utils/wait_event.h"
 
 #if PG_VERSION_NUM < 150000
@@ -465,6 +467,24 @@ snii_compat_is_ordering_operator(Oid opr)
 #endif
 
 	return get_ordering_op_properties(opr, &family, &type, &strategy);
+}
+
+/* Do the settings allow to read ahead for a relation? */
+static inline bool
+snii_compat_may_prefetch(Relation rel)
+{
+	return get_tablespace_io_concurrency(rel->rd_rel->reltablespace) > 0;
+}
+
+/*
+ * The same for the rows of a table; not if NULL, or if a TID may not be a
+ * place in its file.
+ */
+static inline bool
+snii_compat_may_prefetch_rows(Relation heap)
+{
+	return heap != NULL && heap->rd_tableam == GetHeapamTableAmRoutine() &&
+		snii_compat_may_prefetch(heap);
 }
 
 /* Is the order of a collation that of the bytes? */

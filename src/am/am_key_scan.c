@@ -10,6 +10,13 @@
  * array's have one value at a time; behind a column without = an array is
  * tested on entries, too.
  *
+ * Combinations that are whole keys, one or many, are looked up in batches
+ * (key/key_multiget.h).  The first batch of a scan is small and each one
+ * larger than the one before, since it may be the last: a scan that wants one
+ * row looks up few keys.  A batch is left, for a scan of the interval of the
+ * combination at hand, when the direction changes, at a restored mark, where
+ * a key has very many entries, and when the barrier was let go of.
+ *
  * A scan owns two memory contexts: keys, reset by rescan, and one for the
  * row at hand.  Pins that a scan holds are released by endscan or with the
  * transaction's resource owner.
@@ -18,35 +25,42 @@
  */
 #include "postgres.h"
 
+#include "am/am_key_array.h"
 #include "am/am_key_scan.h"
+#include "key/key_multiget.h"
 #include "key/key_scan.h"
 #include "lsm/lsm_barrier.h"
 #include "lsm/lsm_view.h"
 
-#include "access/nbtree.h"
 #include "access/relscan.h"
-#include "catalog/pg_am.h"
-#include "catalog/pg_type.h"
-#include "lib/qunique.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/predicate.h"
-#include "utils/array.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-/* A scan key that stands for every element of an array. */
-typedef struct ArrayKey
+/* Keys of the first batch of a scan, and how fast batches grow. */
+#define FIRST_BATCH			8
+#define FIRST_BATCH_BITMAP	64
+#define BATCH_GROWTH		4
+
+/* Of the pages of rows one in so many is asked for, to see if it is there. */
+#define HEAP_SAMPLE			16
+
+typedef enum KeyScanMode
 {
-	int			key;			/* in keys */
-	Oid			type;			/* of the elements, as the family knows it */
-	int			nelements;
-	int			current;
-	Datum	   *elements;		/* in the order of the index */
-	bool		tested;			/* on entries; has no element at hand */
-	FmgrInfo	compare;		/* tested: of a value and an element */
-} ArrayKey;
+	SNII_SCAN_NOWHERE,			/* at an end */
+	SNII_SCAN_INTERVAL,			/* in the interval of one combination */
+	SNII_SCAN_BATCH				/* in what a batch has found */
+} KeyScanMode;
+
+/* What comes behind the interval or batch at hand. */
+typedef enum KeyScanNext
+{
+	SNII_NEXT_BEHIND,			/* the combination behind the one at hand */
+	SNII_NEXT_AT,				/* the combination at hand */
+	SNII_NEXT_NONE
+} KeyScanNext;
 
 typedef struct KeyScanState
 {
@@ -56,23 +70,39 @@ typedef struct KeyScanState
 	SniiBarrier *barrier;		/* NULL: the snapshot is enough */
 	SniiKeyDesc *desc;
 	SniiView   *view;			/* NULL before the first fetch */
-	SniiKeyScan *scan;
+	SniiKeyScan *scan;			/* NULL until there is an interval */
+	SniiKeyMultiget *multiget;	/* NULL until there is a batch */
 	bool		empty;			/* nothing can match */
 	int			nkeys;
 	ScanKey		keys;			/* arrays: with the element at hand */
 	int			narrays;
-	ArrayKey   *arrays;			/* by column */
+	SniiArrayKey *arrays;		/* by column */
 
-	/* The interval at hand, if positioned. */
-	bool		positioned;
+	KeyScanMode mode;
+	KeyScanNext next;
+
+	/* The interval at hand. */
 	MemoryContext interval_context;
 	SniiKeyInterval interval;
-	Datum	   *values;			/* of the entry at hand, if they were needed */
+
+	/* The batch at hand. */
+	ScanDirection batch_dir;
+	int			batch_size;		/* of the next one */
+	int			batch_at;		/* of what was found, the next one */
+	int			batch_ahead;	/* rows that were asked for */
+	int		   *batch_elements; /* of each key */
+
+	/* The entry at hand. */
+	bool		on_entry;
+	ItemPointerData tid;
+	SniiKeyFound found;			/* of a batch */
+	const SniiKeyEntry *entry;	/* NULL: a batch without entries */
+	Datum	   *values;			/* if they were needed */
 	bool	   *isnull;
-	const SniiKeyEntry *entry;	/* at hand, NULL: none */
 
 	/* What markpos noted. */
 	bool		has_mark;
+	bool		at_mark;		/* restored, and nothing fetched since */
 	SniiKeyBytes mark;
 	int		   *mark_elements;
 } KeyScanState;
@@ -106,6 +136,7 @@ close_view(KeyScanState *state)
 	if (state->view != NULL)
 		snii_lsm_view_release(state->view);
 	state->scan = NULL;
+	state->multiget = NULL;
 	state->view = NULL;
 	MemoryContextReset(state->view_context);
 }
@@ -118,232 +149,11 @@ stop_scan(KeyScanState *state)
 	if (state->barrier != NULL)
 		snii_lsm_barrier_leave(state->barrier);
 	state->barrier = NULL;
-	state->positioned = false;
+	state->mode = SNII_SCAN_NOWHERE;
+	state->on_entry = false;
 	state->entry = NULL;
 	state->has_mark = false;
-}
-
-/* ----------------------------------------------------------------
- *		Arrays
- * ----------------------------------------------------------------
- */
-
-typedef struct ElementOrder
-{
-	FmgrInfo   *compare;
-	Oid			collation;
-	int			sign;
-} ElementOrder;
-
-static int
-compare_elements(const void *a, const void *b, void *arg)
-{
-	ElementOrder *order = arg;
-
-	return order->sign *
-		DatumGetInt32(FunctionCall2Coll(order->compare, order->collation,
-										*(const Datum *) a,
-										*(const Datum *) b));
-}
-
-/*
- * Sort elements in the order of the index, each once; those of an inequality
- * are reduced to the one that says it all.
- */
-static void
-sort_elements(Relation index, const SniiKeyDesc *desc, const ScanKeyData *key,
-			  Oid element_type, ArrayKey *array)
-{
-	int			column = key->sk_attno - 1;
-	Oid			proc = get_opfamily_proc(index->rd_opfamily[column],
-										 element_type, element_type,
-										 SNII_KEY_COMPARE_PROC);
-	FmgrInfo	compare;
-	ElementOrder order;
-
-	if (!OidIsValid(proc))
-		elog(ERROR, "missing support function %d(%u,%u) in operator family %u",
-			 SNII_KEY_COMPARE_PROC, element_type, element_type,
-			 index->rd_opfamily[column]);
-	fmgr_info(proc, &compare);
-	order.compare = &compare;
-	order.collation = key->sk_collation;
-	order.sign = desc->columns[column].desc ? -1 : 1;
-	if (key->sk_strategy != BTEqualStrategyNumber)
-		order.sign = 1;
-	qsort_arg(array->elements, array->nelements, sizeof(Datum),
-			  compare_elements, &order);
-	array->nelements = (int) qunique_arg(array->elements, array->nelements,
-										 sizeof(Datum), compare_elements,
-										 &order);
-	if (key->sk_strategy != BTEqualStrategyNumber)
-	{
-		bool		greatest = key->sk_strategy == BTLessStrategyNumber ||
-		key->sk_strategy == BTLessEqualStrategyNumber;
-
-		if (greatest)
-			array->elements[0] = array->elements[array->nelements - 1];
-		array->nelements = 1;
-	}
-}
-
-/* Take an array apart; false if it has no element that can match. */
-static bool
-make_array(Relation index, const SniiKeyDesc *desc, const ScanKeyData *key,
-		   ArrayKey *array)
-{
-	ArrayType  *value = DatumGetArrayTypeP(key->sk_argument);
-	Oid			type = ARR_ELEMTYPE(value);
-	int16		typlen;
-	bool		typbyval;
-	char		typalign;
-	Datum	   *elements;
-	bool	   *nulls;
-	int			n;
-
-	get_typlenbyvalalign(type, &typlen, &typbyval, &typalign);
-	deconstruct_array(value, type, typlen, typbyval, typalign, &elements,
-					  &nulls, &n);
-	array->nelements = 0;
-	array->elements = elements;
-	for (int i = 0; i < n; i++)
-		if (!nulls[i])
-			array->elements[array->nelements++] = elements[i];
-	if (array->nelements == 0)
-		return false;
-	if (OidIsValid(key->sk_subtype))
-		type = key->sk_subtype;
-	array->type = type;
-	sort_elements(index, desc, key, type, array);
-	return true;
-}
-
-/* Has a column a condition that gives it one value at a time? */
-static bool
-has_single_value(const KeyScanState *state, int column)
-{
-	for (int i = 0; i < state->nkeys; i++)
-	{
-		const ScanKeyData *key = &state->keys[i];
-
-		if (key->sk_attno != column + 1)
-			continue;
-		if ((key->sk_flags & SK_SEARCHNULL) != 0)
-			return true;
-		/* A time with time zone can be that of several local times. */
-		if ((key->sk_flags & SK_SEARCHNOTNULL) == 0 &&
-			key->sk_strategy == BTEqualStrategyNumber &&
-			(state->desc->columns[column].type != TIMESTAMPOID ||
-			 key->sk_subtype != TIMESTAMPTZOID))
-			return true;
-	}
-	return false;
-}
-
-/*
- * Have arrays tested on entries where an interval for each element would give
- * the rows out of order, and read the same entries again and again.
- */
-static void
-choose_tested(KeyScanState *state)
-{
-	int			column = 0;
-
-	while (column < state->desc->nkeys && has_single_value(state, column))
-		column++;
-	for (int i = 0; i < state->narrays; i++)
-	{
-		ArrayKey   *array = &state->arrays[i];
-		ScanKey		key = &state->keys[array->key];
-		const SniiKeyColumn *of;
-		Oid			proc;
-
-		if (key->sk_attno <= column + 1 ||
-			key->sk_strategy != BTEqualStrategyNumber)
-			continue;
-		of = &state->desc->columns[key->sk_attno - 1];
-		proc = get_opfamily_proc(of->family, of->input_type, array->type,
-								 SNII_KEY_COMPARE_PROC);
-		if (!OidIsValid(proc))
-			elog(ERROR, "missing support function %d(%u,%u) in operator family %u",
-				 SNII_KEY_COMPARE_PROC, of->input_type, array->type,
-				 of->family);
-		fmgr_info(proc, &array->compare);
-		array->tested = true;
-		key->sk_flags |= SK_SEARCHARRAY;
-	}
-}
-
-/* Is a value, not NULL, among the elements of a tested array? */
-static bool
-has_element(const KeyScanState *state, const ArrayKey *array, Datum value)
-{
-	const ScanKeyData *key = &state->keys[array->key];
-	int			sign = state->desc->columns[key->sk_attno - 1].desc ? -1 : 1;
-	int			low = 0;
-	int			high = array->nelements;
-
-	while (low < high)
-	{
-		int			middle = (low + high) / 2;
-		int			cmp = sign *
-		DatumGetInt32(FunctionCall2Coll(unconstify(FmgrInfo *,
-												   &array->compare),
-										key->sk_collation, value,
-										array->elements[middle]));
-
-		if (cmp == 0)
-			return true;
-		if (cmp > 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
-}
-
-/* Does the entry whose columns are in state pass a key that is an array? */
-static bool
-passes_array(const KeyScanState *state, int key)
-{
-	int			column = state->keys[key].sk_attno - 1;
-
-	if (state->isnull[column])
-		return false;
-	for (int i = 0; i < state->narrays; i++)
-		if (state->arrays[i].key == key)
-			return has_element(state, &state->arrays[i],
-							   state->values[column]);
-	return false;
-}
-
-/* All arrays at their first element, or their last one. */
-static void
-first_elements(KeyScanState *state, ScanDirection dir)
-{
-	for (int i = 0; i < state->narrays; i++)
-		state->arrays[i].current = ScanDirectionIsForward(dir) ? 0 :
-			state->arrays[i].nelements - 1;
-}
-
-/* The next combination of elements; false if there is none. */
-static bool
-next_elements(KeyScanState *state, ScanDirection dir)
-{
-	bool		forward = ScanDirectionIsForward(dir);
-
-	for (int i = state->narrays - 1; i >= 0; i--)
-	{
-		ArrayKey   *array = &state->arrays[i];
-
-		if (array->tested)
-			continue;
-		array->current += forward ? 1 : -1;
-		if (array->current >= 0 && array->current < array->nelements)
-			return true;
-		array->current = forward ? 0 : array->nelements - 1;
-	}
-	return false;
+	state->at_mark = false;
 }
 
 /* ----------------------------------------------------------------
@@ -363,6 +173,9 @@ snii_am_key_rescan(IndexScanDesc scan, ScanKey keys)
 	MemoryContextReset(state->interval_context);
 	MemoryContextReset(state->row_context);
 	memset(&state->mark, 0, sizeof(state->mark));
+	state->batch_elements = NULL;
+	state->batch_size = scan->heapRelation != NULL ? FIRST_BATCH :
+		FIRST_BATCH_BITMAP;
 	scan->xs_itup = NULL;
 	state->empty = false;
 	if (keys != NULL && scan->numberOfKeys > 0)
@@ -375,7 +188,7 @@ snii_am_key_rescan(IndexScanDesc scan, ScanKey keys)
 	state->keys = palloc((state->nkeys + 1) * sizeof(ScanKeyData));
 	memcpy(state->keys, scan->keyData, state->nkeys * sizeof(ScanKeyData));
 	state->narrays = 0;
-	state->arrays = palloc0((state->nkeys + 1) * sizeof(ArrayKey));
+	state->arrays = palloc0((state->nkeys + 1) * sizeof(SniiArrayKey));
 	state->mark_elements = palloc((state->nkeys + 1) * sizeof(int));
 	state->values = palloc(state->desc->nattrs * sizeof(Datum));
 	state->isnull = palloc(state->desc->nattrs * sizeof(bool));
@@ -386,41 +199,39 @@ snii_am_key_rescan(IndexScanDesc scan, ScanKey keys)
 		if ((key->sk_flags & SK_SEARCHARRAY) == 0)
 			continue;
 		if ((key->sk_flags & SK_ISNULL) != 0 ||
-			!make_array(index, state->desc, key,
-						&state->arrays[state->narrays]))
+			!snii_am_key_array(index, state->desc, key,
+							   &state->arrays[state->narrays]))
 			state->empty = true;
 		state->arrays[state->narrays++].key = i;
 		key->sk_flags &= ~SK_SEARCHARRAY;
 	}
 	if (!state->empty && state->narrays > 0)
-		choose_tested(state);
+		snii_am_key_choose_tested(state->desc, state->keys, state->nkeys,
+								  state->arrays, state->narrays);
 	MemoryContextSwitchTo(old);
 }
 
-/*
- * Point the scan at the interval of the elements at hand.  False if nothing
- * can be in it.
- */
-static bool
-set_interval(KeyScanState *state)
+/* The elements at hand into the scan keys. */
+static void
+set_elements(KeyScanState *state)
 {
-	MemoryContext old;
-
 	for (int i = 0; i < state->narrays; i++)
 		if (!state->arrays[i].tested)
 			state->keys[state->arrays[i].key].sk_argument =
 				state->arrays[i].elements[state->arrays[i].current];
+}
+
+/* The interval of the scan keys. */
+static void
+make_interval(KeyScanState *state)
+{
+	MemoryContext old;
+
 	MemoryContextReset(state->interval_context);
 	old = MemoryContextSwitchTo(state->interval_context);
 	snii_key_interval(state->desc, state->keys, state->nkeys,
 					  &state->interval);
 	MemoryContextSwitchTo(old);
-	if (state->interval.empty)
-		return false;
-	snii_key_scan_set(state->scan, &state->interval.lower,
-					  &state->interval.upper, state->interval.point,
-					  SNII_KEY_ALL);
-	return true;
 }
 
 /* ----------------------------------------------------------------
@@ -435,8 +246,6 @@ open_view(IndexScanDesc scan)
 	MemoryContext old = MemoryContextSwitchTo(state->view_context);
 
 	state->view = snii_lsm_view(scan->indexRelation, false);
-	state->scan = snii_key_scan_begin(scan->indexRelation, state->desc,
-									  state->view);
 	MemoryContextSwitchTo(old);
 }
 
@@ -466,6 +275,90 @@ start_scan(IndexScanDesc scan)
 	open_view(scan);
 }
 
+/* Point the scan at the interval at hand. */
+static void
+begin_interval(IndexScanDesc scan)
+{
+	KeyScanState *state = scan->opaque;
+
+	if (state->scan == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(state->view_context);
+
+		state->scan = snii_key_scan_begin(scan->indexRelation, state->desc,
+										  state->view);
+		MemoryContextSwitchTo(old);
+	}
+	state->mode = SNII_SCAN_INTERVAL;
+	if (!state->interval.empty)
+		snii_key_scan_set(state->scan, &state->interval.lower,
+						  &state->interval.upper, state->interval.point,
+						  SNII_KEY_ALL);
+}
+
+/* Go on in the interval of a combination, next to an entry. */
+static void
+resume_interval(IndexScanDesc scan, const int *elements,
+				const SniiKeyBytes *string)
+{
+	KeyScanState *state = scan->opaque;
+
+	for (int i = 0; i < state->narrays; i++)
+		state->arrays[i].current = elements[i];
+	set_elements(state);
+	make_interval(state);
+	begin_interval(scan);
+	state->next = SNII_NEXT_BEHIND;
+	if (!state->interval.empty)
+		snii_key_scan_restore(state->scan, string->data, string->len);
+}
+
+/* Where the entry at hand is, appended to string, and its combination. */
+static void
+get_place(KeyScanState *state, SniiKeyBytes *string, int *elements)
+{
+	const int  *current = NULL;
+
+	if (state->mode == SNII_SCAN_BATCH)
+	{
+		snii_key_multiget_string(state->multiget, state->found.key,
+								 &state->tid, string);
+		current = state->batch_elements + state->found.key * state->narrays;
+	}
+	else
+		snii_key_bytes_add(string, state->entry->str, state->entry->len);
+	for (int i = 0; i < state->narrays; i++)
+		elements[i] = current != NULL ? current[i] :
+			state->arrays[i].current;
+}
+
+/*
+ * Leave what was read, with its view if that is asked for, and go on at the
+ * entry at hand by a scan.
+ */
+static void
+reread(IndexScanDesc scan, bool new_view)
+{
+	KeyScanState *state = scan->opaque;
+	MemoryContext old = MemoryContextSwitchTo(state->context);
+	SniiKeyBytes at = {0};
+	int		   *elements = palloc((state->narrays + 1) * sizeof(int));
+
+	Assert(state->on_entry);
+	get_place(state, &at, elements);
+	MemoryContextSwitchTo(old);
+	state->on_entry = false;
+	state->entry = NULL;
+	if (new_view)
+	{
+		close_view(state);
+		open_view(scan);
+	}
+	resume_interval(scan, elements, &at);
+	pfree(at.data);
+	pfree(elements);
+}
+
 /*
  * The barrier was let go of, since the cursor was left alone: what was read
  * before is worth nothing.  Go on where we were in a new view, which has all
@@ -475,26 +368,17 @@ static void
 reopen(IndexScanDesc scan)
 {
 	KeyScanState *state = scan->opaque;
-	MemoryContext old = MemoryContextSwitchTo(state->context);
-	SniiKeyBytes at = {0};
-	bool		has_entry = state->entry != NULL;
 
-	if (has_entry)
-		snii_key_bytes_add(&at, state->entry->str, state->entry->len);
-	MemoryContextSwitchTo(old);
-	state->entry = NULL;
+	if (state->on_entry)
+	{
+		reread(scan, true);
+		return;
+	}
+	Assert(state->at_mark || state->mode == SNII_SCAN_NOWHERE);
 	close_view(state);
 	open_view(scan);
-	if (state->positioned && !state->interval.empty)
-	{
-		snii_key_scan_set(state->scan, &state->interval.lower,
-						  &state->interval.upper, state->interval.point,
-						  SNII_KEY_ALL);
-		if (has_entry)
-			snii_key_scan_restore(state->scan, at.data, at.len);
-	}
-	if (has_entry)
-		pfree(at.data);
+	if (state->at_mark)
+		resume_interval(scan, state->mark_elements, &state->mark);
 }
 
 /* Does the entry at hand pass the conditions that are no interval? */
@@ -512,12 +396,230 @@ passes(KeyScanState *state, Relation index)
 		int			k = interval->residual[i];
 
 		if ((state->keys[k].sk_flags & SK_SEARCHARRAY) != 0 ?
-			!passes_array(state, k) :
+			!snii_am_key_test_array(state->desc, state->keys, k,
+									state->arrays, state->narrays,
+									state->values, state->isnull) :
 			!snii_key_test(state->desc, &state->keys[k], state->values,
 						   state->isnull))
 			return false;
 	}
 	return true;
+}
+
+/* Next entry of the interval at hand. */
+static bool
+next_of_interval(IndexScanDesc scan, ScanDirection dir)
+{
+	KeyScanState *state = scan->opaque;
+
+	if (state->interval.empty)
+		return false;
+	while ((state->entry = snii_key_scan_next(state->scan, dir)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (passes(state, scan->indexRelation))
+		{
+			snii_key_get_tid(state->entry, &state->tid);
+			return true;
+		}
+		MemoryContextReset(state->row_context);
+	}
+	return false;
+}
+
+/* ----------------------------------------------------------------
+ *		Batches
+ * ----------------------------------------------------------------
+ */
+
+/* Make the scan keys a key of the batch, if they are one. */
+static bool
+add_to_batch(KeyScanState *state)
+{
+	SniiKeyBytes *bytes = snii_key_multiget_bytes(state->multiget);
+
+	if (!snii_key_point(state->desc, state->keys, state->nkeys, bytes))
+	{
+		make_interval(state);
+		if (state->interval.empty || !state->interval.point ||
+			state->interval.nresidual > 0)
+			return false;
+		snii_key_bytes_add(bytes, state->interval.lower.bytes,
+						   state->interval.lower.len);
+	}
+	snii_key_multiget_add(state->multiget);
+	return true;
+}
+
+/*
+ * Fill a batch with the combinations from the one at hand on.  Returns the
+ * number of keys; if that is 0 and something is next, the combination at hand
+ * is no key and its interval was made.
+ */
+static int
+fill_batch(KeyScanState *state, ScanDirection dir)
+{
+	int			n = 0;
+
+	do
+	{
+		set_elements(state);
+		if (!add_to_batch(state))
+		{
+			if (state->interval.empty)
+				continue;
+			state->next = SNII_NEXT_AT;
+			return n;
+		}
+		for (int i = 0; i < state->narrays; i++)
+			state->batch_elements[n * state->narrays + i] =
+				state->arrays[i].current;
+		if (++n == state->batch_size)
+		{
+			state->next = SNII_NEXT_BEHIND;
+			return n;
+		}
+		CHECK_FOR_INTERRUPTS();
+	} while (snii_am_key_next_elements(state->arrays, state->narrays, dir));
+	state->next = SNII_NEXT_NONE;
+	return n;
+}
+
+static void
+make_multiget(IndexScanDesc scan)
+{
+	KeyScanState *state = scan->opaque;
+	MemoryContext old = MemoryContextSwitchTo(state->view_context);
+
+	state->multiget = snii_key_multiget_begin(scan->indexRelation,
+											  state->desc, state->view,
+											  scan->xs_want_itup);
+	MemoryContextSwitchTo(old);
+	if (state->batch_elements == NULL && state->narrays > 0)
+		state->batch_elements = MemoryContextAlloc(state->context,
+												   SNII_KEY_BATCH *
+												   state->narrays *
+												   sizeof(int));
+}
+
+/*
+ * Look up what is next, from the combination at hand on: a batch of keys, or,
+ * if that is no key or one with very many entries, its interval.
+ */
+static void
+begin_batch(IndexScanDesc scan, ScanDirection dir)
+{
+	KeyScanState *state = scan->opaque;
+	int			n;
+	int			answered = 0;
+
+	if (state->multiget == NULL)
+		make_multiget(scan);
+	snii_key_multiget_reset(state->multiget, dir);
+	n = fill_batch(state, dir);
+	if (n == 0 && state->next == SNII_NEXT_AT)
+	{
+		begin_interval(scan);
+		state->next = SNII_NEXT_BEHIND;
+		return;
+	}
+	if (n > 0)
+		answered = snii_key_multiget_run(state->multiget);
+	if (answered < n)
+	{
+		for (int i = 0; i < state->narrays; i++)
+			state->arrays[i].current =
+				state->batch_elements[answered * state->narrays + i];
+		state->next = SNII_NEXT_AT;
+		state->batch_size = Max(answered, 1);
+	}
+	else
+		state->batch_size = Min(BATCH_GROWTH * state->batch_size,
+								SNII_KEY_BATCH);
+	if (answered == 0 && n > 0)
+	{
+		set_elements(state);
+		make_interval(state);
+		begin_interval(scan);
+		state->next = SNII_NEXT_BEHIND;
+		return;
+	}
+	state->mode = SNII_SCAN_BATCH;
+	state->batch_dir = dir;
+	state->batch_at = state->batch_ahead = 0;
+}
+
+/*
+ * Ask for the pages of the rows from the one at hand on, up to the size of a
+ * batch, unless they seem to be there.
+ */
+static void
+ask_for_rows(IndexScanDesc scan)
+{
+	KeyScanState *state = scan->opaque;
+	int			end = Min(snii_key_multiget_count(state->multiget),
+						  state->batch_at + SNII_KEY_BATCH);
+	bool		all = false;
+
+	if (end - state->batch_at > 1 && !scan->xs_want_itup &&
+		snii_compat_may_prefetch_rows(scan->heapRelation))
+		for (int i = state->batch_at; i < end; i += all ? 1 : HEAP_SAMPLE)
+		{
+			SniiKeyFound found;
+
+			snii_key_multiget_found(state->multiget, i, &found);
+			if (PrefetchBuffer(scan->heapRelation, MAIN_FORKNUM,
+							   ItemPointerGetBlockNumber(&found.tid)).initiated_io &&
+				!all)
+			{
+				all = true;
+				i = state->batch_at - 1;
+			}
+		}
+	state->batch_ahead = end;
+}
+
+static bool
+next_of_batch(IndexScanDesc scan)
+{
+	KeyScanState *state = scan->opaque;
+
+	if (state->batch_at == snii_key_multiget_count(state->multiget))
+		return false;
+	if (state->batch_at == state->batch_ahead)
+		ask_for_rows(scan);
+	snii_key_multiget_found(state->multiget, state->batch_at++,
+							&state->found);
+	state->tid = state->found.tid;
+	state->entry = scan->xs_want_itup ? &state->found.entry : NULL;
+	return true;
+}
+
+/* ----------------------------------------------------------------
+ *		The entries of all combinations
+ * ----------------------------------------------------------------
+ */
+
+/* To the combination that is next; false if there is none. */
+static bool
+next_combination(KeyScanState *state, ScanDirection dir)
+{
+	if (state->mode == SNII_SCAN_NOWHERE)
+	{
+		snii_am_key_first_elements(state->arrays, state->narrays, dir);
+		return true;
+	}
+	switch (state->next)
+	{
+		case SNII_NEXT_AT:
+			return true;
+		case SNII_NEXT_BEHIND:
+			return snii_am_key_next_elements(state->arrays, state->narrays,
+											 dir);
+		case SNII_NEXT_NONE:
+			break;
+	}
+	return false;
 }
 
 /* Next entry of the scan; false at the end. */
@@ -528,36 +630,32 @@ next_entry(IndexScanDesc scan, ScanDirection dir)
 
 	if (state->empty)
 		return false;
-	if (state->scan == NULL)
+	if (state->view == NULL)
 		start_scan(scan);
 	else if (state->barrier != NULL &&
 			 snii_lsm_barrier_enter(state->barrier))
 		reopen(scan);
+	if (state->mode == SNII_SCAN_BATCH && state->batch_dir != dir)
+		reread(scan, false);
+	state->at_mark = false;
 	MemoryContextReset(state->row_context);
 	for (;;)
 	{
-		if (!state->positioned)
-		{
-			first_elements(state, dir);
-			state->positioned = true;
-			state->interval.empty = !set_interval(state);
-		}
-		while (!state->interval.empty &&
-			   (state->entry = snii_key_scan_next(state->scan, dir)) != NULL)
-		{
-			CHECK_FOR_INTERRUPTS();
-			if (passes(state, scan->indexRelation))
-				return true;
-			MemoryContextReset(state->row_context);
-		}
+		if (state->mode == SNII_SCAN_BATCH)
+			state->on_entry = next_of_batch(scan);
+		else
+			state->on_entry = state->mode == SNII_SCAN_INTERVAL &&
+				next_of_interval(scan, dir);
+		if (state->on_entry)
+			return true;
 		state->entry = NULL;
 		CHECK_FOR_INTERRUPTS();
-		if (!next_elements(state, dir))
+		if (!next_combination(state, dir))
 		{
-			state->positioned = false;
+			state->mode = SNII_SCAN_NOWHERE;
 			return false;
 		}
-		state->interval.empty = !set_interval(state);
+		begin_batch(scan, dir);
 	}
 }
 
@@ -567,7 +665,7 @@ make_index_tuple(IndexScanDesc scan)
 {
 	KeyScanState *state = scan->opaque;
 
-	if (state->interval.nresidual == 0)
+	if (state->mode == SNII_SCAN_BATCH || state->interval.nresidual == 0)
 		snii_key_decode(scan->indexRelation, state->desc, state->entry,
 						state->values, state->isnull);
 	scan->xs_itup = index_form_tuple(RelationGetDescr(scan->indexRelation),
@@ -583,7 +681,7 @@ snii_am_key_gettuple(IndexScanDesc scan, ScanDirection dir)
 
 	if (found)
 	{
-		snii_key_get_tid(state->entry, &scan->xs_heaptid);
+		scan->xs_heaptid = state->tid;
 		scan->xs_recheck = false;
 		if (scan->xs_want_itup)
 			make_index_tuple(scan);
@@ -601,11 +699,8 @@ snii_am_key_getbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 
 	while (next_entry(scan, ForwardScanDirection))
 	{
-		ItemPointerData tid;
-
-		snii_key_get_tid(state->entry, &tid);
 		MemoryContextSwitchTo(old);
-		tbm_add_tuples(tbm, &tid, 1, false);
+		tbm_add_tuples(tbm, &state->tid, 1, false);
 		MemoryContextSwitchTo(state->row_context);
 		n++;
 	}
@@ -619,14 +714,11 @@ snii_am_key_markpos(IndexScanDesc scan)
 	KeyScanState *state = scan->opaque;
 	MemoryContext old = MemoryContextSwitchTo(state->context);
 
-	state->has_mark = state->entry != NULL;
+	state->has_mark = state->on_entry;
 	if (state->has_mark)
 	{
 		state->mark.len = 0;
-		snii_key_bytes_add(&state->mark, state->entry->str,
-						   state->entry->len);
-		for (int i = 0; i < state->narrays; i++)
-			state->mark_elements[i] = state->arrays[i].current;
+		get_place(state, &state->mark, state->mark_elements);
 	}
 	MemoryContextSwitchTo(old);
 }
@@ -636,16 +728,12 @@ snii_am_key_restrpos(IndexScanDesc scan)
 {
 	KeyScanState *state = scan->opaque;
 
+	state->on_entry = false;
 	state->entry = NULL;
-	state->positioned = false;
-	if (!state->has_mark)
-		return;
-	for (int i = 0; i < state->narrays; i++)
-		state->arrays[i].current = state->mark_elements[i];
-	state->interval.empty = !set_interval(state);
-	state->positioned = true;
-	if (!state->interval.empty)
-		snii_key_scan_restore(state->scan, state->mark.data, state->mark.len);
+	state->mode = SNII_SCAN_NOWHERE;
+	state->at_mark = state->has_mark;
+	if (state->has_mark)
+		resume_interval(scan, state->mark_elements, &state->mark);
 }
 
 void

@@ -215,6 +215,24 @@ typedef struct SniiKeyInterval
 
 extern void snii_key_interval(const SniiKeyDesc *desc, ScanKey keys,
 							  int nkeys, SniiKeyInterval *interval);
+
+/*
+ * The short way for the most frequent scan keys, = on each key column and
+ * nothing else: appends the key to out.  False, and nothing is appended, if
+ * the scan keys are others; they may be a point nevertheless.
+ */
+extern bool snii_key_point(const SniiKeyDesc *desc, const ScanKeyData *keys,
+						   int nkeys, SniiKeyBytes *out);
+
+/*
+ * The beginning of a value of type (InvalidOid: the column's) as an integer:
+ * where these differ, they are in the order of the index.  False if a column
+ * or type has none.  scratch is used.
+ */
+extern bool snii_key_prefix(const SniiKeyDesc *desc, int column, Oid type,
+							Datum value, SniiKeyBytes *scratch,
+							uint64 *prefix);
+
 extern bool snii_key_test(const SniiKeyDesc *desc, ScanKey key,
 						  const Datum *values, const bool *isnull);
 

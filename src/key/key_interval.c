@@ -532,6 +532,47 @@ snii_key_interval(const SniiKeyDesc *desc, ScanKey keys, int nkeys,
 }
 
 bool
+snii_key_prefix(const SniiKeyDesc *desc, int i, Oid type, Datum value,
+				SniiKeyBytes *scratch, uint64 *prefix)
+{
+	const SniiKeyColumn *column = &desc->columns[i];
+	uint64		bits = 0;
+
+	scratch->len = 0;
+	if (column->class != SNII_KEY_BYTES || !same_type(column, type) ||
+		!snii_key_encode_bound(desc, i, value, scratch))
+		return false;
+	/* The first byte says that it is a value. */
+	for (uint32 at = 1; at <= sizeof(bits); at++)
+		bits = bits << 8 | (at < scratch->len ? scratch->data[at] : 0);
+	*prefix = bits;
+	return true;
+}
+
+bool
+snii_key_point(const SniiKeyDesc *desc, const ScanKeyData *keys, int nkeys,
+			   SniiKeyBytes *out)
+{
+	uint32		from = out->len;
+
+	if (nkeys != desc->nkeys)
+		return false;
+	for (int i = 0; i < nkeys; i++)
+		if (keys[i].sk_attno != i + 1 ||
+			keys[i].sk_strategy != BTEqualStrategyNumber ||
+			(keys[i].sk_flags & (SK_ISNULL | SK_SEARCHNULL |
+								 SK_SEARCHNOTNULL | SK_SEARCHARRAY |
+								 SK_ROW_HEADER)) != 0 ||
+			!same_type(&desc->columns[i], keys[i].sk_subtype) ||
+			!snii_key_encode_bound(desc, i, keys[i].sk_argument, out))
+		{
+			out->len = from;
+			return false;
+		}
+	return true;
+}
+
+bool
 snii_key_test(const SniiKeyDesc *desc, ScanKey key, const Datum *values,
 			  const bool *isnull)
 {

@@ -369,15 +369,37 @@ find_group(const SniiKeyDesc *desc, const SniiKeyRun *run, const uint8 *key,
 	return &run->groups[low];
 }
 
+uint32
+snii_key_run_filter_page(const SniiKeyDesc *desc, const SniiKeyRun *run,
+						 const uint8 *key, uint32 len, uint64 hash)
+{
+	const Group *g = find_group(desc, run, key, len);
+
+	return g->first_page +
+		(uint32) (snii_codec_bloom_block_of(hash, (uint64) g->npages *
+											SNII_KEY_PAGE_BLOCKS) /
+				  SNII_KEY_PAGE_BLOCKS);
+}
+
+bool
+snii_key_run_probe(const SniiKeyDesc *desc, const SniiKeyRun *run,
+				   const uint8 *key, uint32 len, uint64 hash, Buffer *buf,
+				   uint32 *page)
+{
+	const Group *g = find_group(desc, run, key, len);
+
+	return snii_key_filter_has(run->object, g->first_page, g->npages, hash,
+							   buf, page);
+}
+
 bool
 snii_key_run_may_have(const SniiKeyDesc *desc, const SniiKeyRun *run,
 					  const uint8 *key, uint32 len, uint64 hash)
 {
-	const Group *g = find_group(desc, run, key, len);
 	Buffer		buf = InvalidBuffer;
 	uint32		page = 0;
-	bool		result = snii_key_filter_has(run->object, g->first_page,
-											 g->npages, hash, &buf, &page);
+	bool		result = snii_key_run_probe(desc, run, key, len, hash, &buf,
+											&page);
 
 	ReleaseBuffer(buf);
 	return result;
@@ -448,16 +470,25 @@ find_child(const SniiKeyDesc *desc, const SniiKeyRun *run,
 	return child;
 }
 
-uint32
-snii_key_run_page_of(const SniiKeyDesc *desc, const SniiKeyRun *run,
-					 const SniiKeyPos *pos)
+void
+snii_key_descent_begin(SniiKeyDescent *d, const SniiKeyDesc *desc,
+					   const SniiKeyRun *run)
 {
-	Buffer		buf = InvalidBuffer;
+	d->desc = desc;
+	d->run = run;
+	for (int level = 0; level < run->head.levels; level++)
+		d->buffers[level] = InvalidBuffer;
+}
+
+uint32
+snii_key_descent_page(SniiKeyDescent *d, const SniiKeyPos *pos)
+{
+	const SniiKeyRun *run = d->run;
 	uint32		child;
 
 	if (run->head.levels == 0)
 		return 0;
-	child = find_child(desc, run, run->root, run->root_len, pos);
+	child = find_child(d->desc, run, run->root, run->root_len, pos);
 	for (int level = run->head.levels - 1; level > 0; level--)
 	{
 		const uint8 *page;
@@ -465,16 +496,36 @@ snii_key_run_page_of(const SniiKeyDesc *desc, const SniiKeyRun *run,
 
 		if (child >= run->head.nindex)
 			damaged(run->object, "index page does not exist");
-		buf = snii_storage_pin(run->object, SNII_KEY_STREAM_INDEX, child, buf,
-							   &page, &len);
+		d->buffers[level] = snii_storage_pin(run->object,
+											 SNII_KEY_STREAM_INDEX, child,
+											 d->buffers[level], &page, &len);
 		check_index_page(run, page, len, level);
-		child = find_child(desc, run, page, len, pos);
+		child = find_child(d->desc, run, page, len, pos);
 	}
-	if (BufferIsValid(buf))
-		ReleaseBuffer(buf);
 	if (child >= run->head.ndata)
 		damaged(run->object, "data page does not exist");
 	return child;
+}
+
+void
+snii_key_descent_end(SniiKeyDescent *d)
+{
+	for (int level = 0; level < d->run->head.levels; level++)
+		if (BufferIsValid(d->buffers[level]))
+			ReleaseBuffer(d->buffers[level]);
+}
+
+uint32
+snii_key_run_page_of(const SniiKeyDesc *desc, const SniiKeyRun *run,
+					 const SniiKeyPos *pos)
+{
+	SniiKeyDescent d;
+	uint32		page;
+
+	snii_key_descent_begin(&d, desc, run);
+	page = snii_key_descent_page(&d, pos);
+	snii_key_descent_end(&d);
+	return page;
 }
 
 /* ----------------------------------------------------------------
@@ -566,9 +617,17 @@ snii_key_cursor_last(SniiKeyCursor *c)
 bool
 snii_key_cursor_seek(SniiKeyCursor *c, const SniiKeyPos *pos)
 {
+	return snii_key_cursor_seek_from(c, snii_key_run_page_of(c->desc, c->run,
+															 pos), pos);
+}
+
+bool
+snii_key_cursor_seek_from(SniiKeyCursor *c, uint32 page,
+						  const SniiKeyPos *pos)
+{
 	bool		found;
 
-	load_page(c, snii_key_run_page_of(c->desc, c->run, pos));
+	load_page(c, page);
 	for (;;)
 	{
 		if (!snii_key_page_seek(&c->reader, pos, &found))

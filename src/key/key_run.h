@@ -72,10 +72,40 @@ extern bool snii_key_run_may_have(const SniiKeyDesc *desc,
 								  const SniiKeyRun *run, const uint8 *key,
 								  uint32 len, uint64 hash);
 
+/*
+ * The same with a pin that is kept from one key to the next: *buf, at first
+ * InvalidBuffer, holds filter page *page.  The caller releases it.
+ */
+extern bool snii_key_run_probe(const SniiKeyDesc *desc, const SniiKeyRun *run,
+							   const uint8 *key, uint32 len, uint64 hash,
+							   Buffer *buf, uint32 *page);
+
+/* The filter page that would be read. */
+extern uint32 snii_key_run_filter_page(const SniiKeyDesc *desc,
+									   const SniiKeyRun *run,
+									   const uint8 *key, uint32 len,
+									   uint64 hash);
+
 /* Data page that has the first entry behind pos, or is just before it. */
 extern uint32 snii_key_run_page_of(const SniiKeyDesc *desc,
 								   const SniiKeyRun *run,
 								   const SniiKeyPos *pos);
+
+/*
+ * The same for many positions, best in order: keeps a pin on the index page
+ * at hand of each level, until snii_key_descent_end().
+ */
+typedef struct SniiKeyDescent
+{
+	const SniiKeyDesc *desc;
+	const SniiKeyRun *run;
+	Buffer		buffers[SNII_KEY_MAX_LEVELS];
+} SniiKeyDescent;
+
+extern void snii_key_descent_begin(SniiKeyDescent *d, const SniiKeyDesc *desc,
+								   const SniiKeyRun *run);
+extern uint32 snii_key_descent_page(SniiKeyDescent *d, const SniiKeyPos *pos);
+extern void snii_key_descent_end(SniiKeyDescent *d);
 
 /*
  * A place in a run.  entry is valid until the cursor moves; the cursor holds
@@ -100,6 +130,8 @@ extern void snii_key_cursor_init(SniiKeyCursor *c, const SniiKeyDesc *desc,
 
 /* To the first entry behind pos, or the last one before it. */
 extern bool snii_key_cursor_seek(SniiKeyCursor *c, const SniiKeyPos *pos);
+extern bool snii_key_cursor_seek_from(SniiKeyCursor *c, uint32 page,
+									  const SniiKeyPos *pos);	/* page is that of pos */
 extern bool snii_key_cursor_seek_before(SniiKeyCursor *c,
 										const SniiKeyPos *pos);
 extern bool snii_key_cursor_first(SniiKeyCursor *c);

@@ -496,6 +496,14 @@ snii_storage_pin(const SniiObject *object, int stream, uint32 pageno,
 	return buf;
 }
 
+bool
+snii_storage_prefetch_page(const SniiObject *object, int stream,
+						   uint32 pageno)
+{
+	return PrefetchBuffer(object->index, MAIN_FORKNUM,
+						  stream_block(object, stream, pageno)).initiated_io;
+}
+
 void
 snii_storage_prefetch(const SniiObject *object, int stream, uint32 pageno,
 					  uint32 npages)

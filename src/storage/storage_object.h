@@ -122,6 +122,10 @@ extern Buffer snii_storage_pin(const SniiObject *object, int stream,
 							   uint32 pageno, Buffer prev,
 							   const uint8 **payload, uint32 *len);
 
+/* Start reading a page ahead; is there anything to be read? */
+extern bool snii_storage_prefetch_page(const SniiObject *object, int stream,
+									   uint32 pageno);
+
 /* Start reading pages ahead. */
 extern void snii_storage_prefetch(const SniiObject *object, int stream,
 								  uint32 pageno, uint32 npages);

@@ -213,11 +213,10 @@ lock_leaf(Relation index, BlockNumber blk, uint64 id, int lockmode)
 
 /* The range that a record (or, if that is NULL, a target) is in. */
 static int
-find_range(Relation index, Buffer buf, const SniiOrder *order,
-		   const SniiRecord *record, const void *target)
+find_range_in(Relation index, BlockNumber blk, Page page,
+			  const SniiOrder *order, const SniiRecord *record,
+			  const void *target)
 {
-	Page		page = BufferGetPage(buf);
-	BlockNumber blk = BufferGetBlockNumber(buf);
 	int			low = 0;		/* begins not behind it */
 	int			high = fence_of(page)->nfences;
 
@@ -236,6 +235,14 @@ find_range(Relation index, Buffer buf, const SniiOrder *order,
 			low = middle;
 	}
 	return low;
+}
+
+static int
+find_range(Relation index, Buffer buf, const SniiOrder *order,
+		   const SniiRecord *record, const void *target)
+{
+	return find_range_in(index, BufferGetBlockNumber(buf), BufferGetPage(buf),
+						 order, record, target);
 }
 
 /*
@@ -273,6 +280,28 @@ snii_storage_ordered_next(Relation index, const SniiLeafCopy *copy,
 	return next_record(index, copy->data, copy->nbytes, at, record, dead);
 }
 
+/*
+ * Lock the fence page of a stretch of a view in share mode; InvalidBuffer if
+ * there is none, since nothing had been inserted.
+ */
+static Buffer
+read_fence(Relation index, const SniiDirEntry *stretch)
+{
+	Buffer		buf;
+
+	if (!BlockNumberIsValid(stretch->side_head))
+		return InvalidBuffer;
+	if (stretch->side_head >= RelationGetNumberOfBlocks(index))
+		snii_storage_corrupted(index, stretch->side_head,
+							   "fence page does not exist");
+	buf = lock_fence(index, stretch->side_head, stretch->id,
+					 BUFFER_LOCK_SHARE);
+	if (!BufferIsValid(buf))
+		snii_storage_corrupted(index, stretch->side_head,
+							   "page is not the fence page that it should be");
+	return buf;
+}
+
 void
 snii_storage_ordered_leaf(Relation index, const SniiDirEntry *stretch,
 						  const SniiOrder *order, const void *target,
@@ -287,17 +316,9 @@ snii_storage_ordered_leaf(Relation index, const SniiDirEntry *stretch,
 	copy->first = copy->last = true;
 	copy->lower_len = copy->upper_len = 0;
 	copy->nbytes = 0;
-	/* Without a fence page, nothing had been inserted. */
-	if (!BlockNumberIsValid(stretch->side_head))
-		return;
-	if (stretch->side_head >= RelationGetNumberOfBlocks(index))
-		snii_storage_corrupted(index, stretch->side_head,
-							   "fence page does not exist");
-	buf = lock_fence(index, stretch->side_head, stretch->id,
-					 BUFFER_LOCK_SHARE);
+	buf = read_fence(index, stretch);
 	if (!BufferIsValid(buf))
-		snii_storage_corrupted(index, stretch->side_head,
-							   "page is not the fence page that it should be");
+		return;
 	page = BufferGetPage(buf);
 	i = find_range(index, buf, order, NULL, target);
 	copy->first = i == 0;
@@ -320,6 +341,36 @@ snii_storage_ordered_leaf(Relation index, const SniiDirEntry *stretch,
 		UnlockReleaseBuffer(leaf);
 	}
 	UnlockReleaseBuffer(buf);
+}
+
+void
+snii_storage_ordered_prefetch(Relation index, const SniiDirEntry *stretch,
+							  const SniiOrder *order,
+							  const void *const *targets, int n)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocks(index);
+	BlockNumber last = InvalidBlockNumber;
+	Buffer		buf = read_fence(index, stretch);
+	Page		copy;
+
+	if (!BufferIsValid(buf))
+		return;
+	copy = palloc(BLCKSZ);
+	memcpy(copy, BufferGetPage(buf), BLCKSZ);
+	UnlockReleaseBuffer(buf);
+	for (int i = 0; i < n; i++)
+	{
+		int			range = find_range_in(index, stretch->side_head, copy,
+										  order, NULL, targets[i]);
+		SniiFence	f;
+
+		(void) checked_fence(index, stretch->side_head, copy, range, &f);
+		if (f.leaf >= nblocks || f.leaf == last)
+			continue;
+		last = f.leaf;
+		(void) PrefetchBuffer(index, MAIN_FORKNUM, last);
+	}
+	pfree(copy);
 }
 
 /* ----------------------------------------------------------------

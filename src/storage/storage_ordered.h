@@ -132,6 +132,15 @@ extern void snii_storage_ordered_leaf(Relation index,
 									  SniiLeafCopy *copy);
 
 /*
+ * Start reading the leaves of the ranges that targets, which are in order,
+ * are in.
+ */
+extern void snii_storage_ordered_prefetch(Relation index,
+										  const SniiDirEntry *stretch,
+										  const SniiOrder *order,
+										  const void *const *targets, int n);
+
+/*
  * Next record of a copy, dead ones included; *at begins at 0.  False at the
  * end.  record->data points into the copy.
  */
