@@ -134,23 +134,34 @@ CREATE FUNCTION @extschema@.snii_matchsel(internal, oid, internal, integer) RETU
 COMMENT ON FUNCTION @extschema@.snii_matchsel(internal, oid, internal, integer) IS
 	'restriction selectivity of the search operators';
 
+-- What a match costs is a question of the text's length.
+
+CREATE FUNCTION @extschema@.snii_support_match(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'snii_support_match'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.snii_support_match(internal) IS
+	'planner support of snii_match';
+
 -- The search operator. All other forms are reduced to it by the planner.
 
 CREATE FUNCTION @extschema@.snii_match(text, @extschema@.sniiquery) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'snii_match'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF COST 50;
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF COST 50
+	SUPPORT @extschema@.snii_support_match;
 COMMENT ON FUNCTION @extschema@.snii_match(text, @extschema@.sniiquery) IS
 	'does the value match the query?';
 
 CREATE FUNCTION @extschema@.snii_match(bpchar, @extschema@.sniiquery) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'snii_match_bpchar'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF COST 50;
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF COST 50
+	SUPPORT @extschema@.snii_support_match;
 COMMENT ON FUNCTION @extschema@.snii_match(bpchar, @extschema@.sniiquery) IS
 	'does the value match the query?';
 
 CREATE FUNCTION @extschema@.snii_match(name, @extschema@.sniiquery) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'snii_match_name'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF COST 50;
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF COST 50
+	SUPPORT @extschema@.snii_support_match;
 COMMENT ON FUNCTION @extschema@.snii_match(name, @extschema@.sniiquery) IS
 	'does the value match the query?';
 

@@ -78,3 +78,79 @@ SELECT c AS condition, r.* FROM unnest(ARRAY[
 SELECT snii_check('facts_body', true);
 DROP TABLE facts, conditions;
 DROP FUNCTION check_rows;
+
+-- What a match costs follows the length of the text, in line or not.
+CREATE TABLE short_texts(id int, body text) WITH (autovacuum_enabled = off);
+CREATE TABLE long_texts(LIKE short_texts) WITH (autovacuum_enabled = off);
+CREATE TABLE huge_texts(LIKE short_texts) WITH (autovacuum_enabled = off);
+ALTER TABLE huge_texts ALTER body SET STORAGE EXTERNAL;
+INSERT INTO short_texts SELECT g, 'all h' || g % 100
+FROM generate_series(1, 3000) AS g;
+INSERT INTO long_texts
+SELECT g, (SELECT string_agg(md5((g * h)::text), ' ')
+           FROM generate_series(1, 20) AS h) ||
+          CASE WHEN g % 50 > 0 THEN ' all h' || g % 100 ELSE '' END
+FROM generate_series(1, 3000) AS g;
+INSERT INTO huge_texts SELECT g, repeat('all h' || g % 100 || ' ', 1000)
+FROM generate_series(1, 300) AS g;
+VACUUM ANALYZE short_texts, long_texts, huge_texts;
+
+-- Its cost for each row, in calls of an operator.
+CREATE FUNCTION match_cost(of regclass, condition text) RETURNS float
+LANGUAGE plpgsql AS $$
+DECLARE
+    with_match json;
+    without json;
+BEGIN
+    EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM %s WHERE %s', of,
+                   condition) INTO with_match;
+    EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM %s', of) INTO without;
+    RETURN ((with_match -> 0 -> 'Plan' ->> 'Total Cost')::float -
+            (without -> 0 -> 'Plan' ->> 'Total Cost')::float) /
+           (SELECT reltuples FROM pg_class WHERE oid = of) /
+           current_setting('cpu_operator_cost')::float;
+END
+$$;
+SET enable_indexscan = off;
+SET enable_bitmapscan = off;
+SELECT t, round(match_cost(t, $$body ||| 'all'$$)) BETWEEN low AND high AS match,
+       round(match_cost(t, $$lower(body) ||| 'all'$$)) BETWEEN low AND high + 1
+       AS expression
+FROM (VALUES ('short_texts'::regclass, 60, 90), ('long_texts', 1200, 1600),
+             ('huge_texts', 14000, 50000)) AS v(t, low, high);
+
+-- Other conditions are looked at before, unless they cost more.
+CREATE FUNCTION is_even(int) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE COST 500 AS 'BEGIN RETURN $1 % 2 = 0; END';
+EXPLAIN (COSTS OFF)
+SELECT FROM short_texts WHERE is_even(id) AND body ||| 'all';
+EXPLAIN (COSTS OFF)
+SELECT FROM long_texts WHERE body ||| 'all' AND is_even(id);
+
+-- An index bounds it, but no sequential scan is preferred to a search.
+CREATE INDEX ON short_texts USING snii (body);
+CREATE INDEX ON long_texts USING snii (body);
+CREATE INDEX ON huge_texts USING snii (body);
+SELECT match_cost('long_texts', $$body ||| 'all'$$) BETWEEN 100 AND 1000 AS bounded;
+RESET enable_indexscan;
+RESET enable_bitmapscan;
+CREATE FUNCTION scan_of(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    plan json;
+BEGIN
+    EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+    RETURN plan -> 0 -> 'Plan' ->> 'Node Type';
+END
+$$;
+SELECT scan_of($$SELECT FROM long_texts WHERE body ||| 'all'$$) <> 'Seq Scan' AS frequent,
+       scan_of($$SELECT FROM long_texts WHERE body @@@ 'all AND NOT h1'$$) <> 'Seq Scan' AS nearly,
+       scan_of($$SELECT FROM long_texts WHERE body ||| 'h7 h9 h11 h13'$$) AS rare,
+       scan_of($$SELECT FROM huge_texts WHERE body ||| 'h7'$$) <> 'Seq Scan' AS huge;
+-- nor are the rows of another index that would be matched one by one
+CREATE INDEX ON long_texts (id);
+EXPLAIN (COSTS OFF)
+SELECT FROM long_texts WHERE id < 1000 AND body &&& 'all h7';
+-- without a query that is being planned it has a constant cost
+ALTER TABLE short_texts ADD CHECK (NOT body @@@ '@standard absent'::sniiquery);
+DROP TABLE short_texts, long_texts, huge_texts;
+DROP FUNCTION match_cost, is_even, scan_of;
