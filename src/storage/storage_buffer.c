@@ -50,7 +50,6 @@ put_record(Page page, const ItemPointerData *tid, const uint8 *data,
 	header.tid = *tid;
 	memcpy(buffer->data + at, &header, sizeof(header));
 	memcpy(buffer->data + at + sizeof(header), data, len);
-	buffer->nrecords++;
 	snii_storage_page_set_used(page, offsetof(SniiBufferPage, data) + at +
 							   sizeof(header) + len);
 }
@@ -95,26 +94,21 @@ append_record(Relation index, Buffer buf, const ItemPointerData *tid,
 	Page		page = BufferGetPage(buf);
 	uint16		end = ((PageHeader) page)->pd_lower;
 	SniiRecordHeader header = {0};
-	uint32		nrecords = snii_storage_records(page)->nrecords + 1;
 	uint16		lower = (uint16) (end + sizeof(header) + len);
-	SniiPatchPart parts[4];
+	SniiPatchPart parts[3];
 
 	header.len = (uint16) len;
 	header.tid = *tid;
 	parts[0].offset = offsetof(PageHeaderData, pd_lower);
 	parts[0].len = sizeof(lower);
 	parts[0].data = &lower;
-	parts[1].offset = (uint16) ((char *) &snii_storage_records(page)->nrecords -
-								(char *) page);
-	parts[1].len = sizeof(nrecords);
-	parts[1].data = &nrecords;
-	parts[2].offset = end;
-	parts[2].len = sizeof(header);
-	parts[2].data = &header;
-	parts[3].offset = (uint16) (end + sizeof(header));
-	parts[3].len = (uint16) len;
-	parts[3].data = data;
-	snii_storage_patch(index, buf, parts, len > 0 ? 4 : 3);
+	parts[1].offset = end;
+	parts[1].len = sizeof(header);
+	parts[1].data = &header;
+	parts[2].offset = (uint16) (end + sizeof(header));
+	parts[2].len = (uint16) len;
+	parts[2].data = data;
+	snii_storage_patch(index, buf, parts, len > 0 ? 3 : 2);
 }
 
 /*

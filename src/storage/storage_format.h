@@ -317,7 +317,7 @@ StaticAssertDecl(SNII_PARK_CAPACITY >= 2 * SNII_DIR_CAPACITY,
 
 typedef struct SniiBufferPage
 {
-	uint32		nrecords;
+	uint32		unused;			/* 0 */
 	uint32		rest;			/* FIRST: bytes of the record on later pages */
 	char		data[FLEXIBLE_ARRAY_MEMBER];
 } SniiBufferPage;

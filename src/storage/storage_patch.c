@@ -35,15 +35,27 @@ snii_storage_patch(Relation index, Buffer buf, const SniiPatchPart *parts,
 {
 	Page		page = BufferGetPage(buf);
 	PartHeader	headers[SNII_PATCH_PARTS];
+	int			header_of[SNII_PATCH_PARTS];
+	int			nheaders = 0;
 
 	Assert(nparts > 0 && nparts <= SNII_PATCH_PARTS);
-	START_CRIT_SECTION();
 	for (int i = 0; i < nparts; i++)
 	{
-		headers[i].offset = parts[i].offset;
-		headers[i].len = parts[i].len;
-		memcpy((char *) page + parts[i].offset, parts[i].data, parts[i].len);
+		PartHeader *last = nheaders > 0 ? &headers[nheaders - 1] : NULL;
+
+		if (last != NULL && last->offset + last->len == parts[i].offset)
+			last->len += parts[i].len;
+		else
+		{
+			headers[nheaders].offset = parts[i].offset;
+			headers[nheaders].len = parts[i].len;
+			nheaders++;
+		}
+		header_of[i] = nheaders - 1;
 	}
+	START_CRIT_SECTION();
+	for (int i = 0; i < nparts; i++)
+		memcpy((char *) page + parts[i].offset, parts[i].data, parts[i].len);
 	MarkBufferDirty(buf);
 	if (RelationNeedsWAL(index))
 	{
@@ -53,7 +65,9 @@ snii_storage_patch(Relation index, Buffer buf, const SniiPatchPart *parts,
 		XLogRegisterBuffer(0, buf, REGBUF_STANDARD);
 		for (int i = 0; i < nparts; i++)
 		{
-			XLogRegisterBufData(0, (char *) &headers[i], sizeof(PartHeader));
+			if (i == 0 || header_of[i] != header_of[i - 1])
+				XLogRegisterBufData(0, (char *) &headers[header_of[i]],
+									sizeof(PartHeader));
 			XLogRegisterBufData(0, (char *) unconstify(void *, parts[i].data),
 								parts[i].len);
 		}

@@ -11,9 +11,12 @@
 #include "compat.h"
 #include "storage/storage_format.h"
 
-#define SNII_PATCH_PARTS	4
+#define SNII_PATCH_PARTS	3
 
-/* Bytes to put at an offset of the page (not of its payload). */
+/*
+ * Bytes to put at an offset of the page (not of its payload).  A part that
+ * begins where the one before ends is logged with it.
+ */
 typedef struct SniiPatchPart
 {
 	uint16		offset;
