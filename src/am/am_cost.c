@@ -58,7 +58,7 @@ add_condition(PlannerInfo *root, Relation index, int column, Node *clause,
 {
 	Node	   *right;
 	SniiQuery  *query;
-	double		pages = 0;
+	SniiEstimate estimate;
 
 	if (IsA(clause, ScalarArrayOpExpr))
 	{
@@ -86,9 +86,8 @@ add_condition(PlannerInfo *root, Relation index, int column, Node *clause,
 		cost->wrong_analyzer = true;
 		return;
 	}
-	(void) snii_query_estimate_rows(index, column, snii_query_tree(query),
-									&pages);
-	cost->pages += pages;
+	snii_query_estimate(index, column, query, &estimate);
+	cost->pages += estimate.pages;
 }
 
 /*

@@ -36,6 +36,9 @@
 
 #include <math.h>
 
+#include "access/xact.h"
+#include "compat.h"
+#include "inverted/inv_cache.h"
 #include "inverted/inv_dead.h"
 #include "inverted/inv_record.h"
 #include "lsm/lsm_buffer.h"
@@ -484,23 +487,42 @@ sample_share(const Sample *sample, const SniiQueryNode *tree)
 }
 
 /*
+ * Records of a stretch that this session has indexed to its end: their number
+ * is known.
+ */
+static bool
+known_records(Relation index, const SniiDirEntry *entry, double *records)
+{
+	const SniiInvStretch *stretch = snii_inv_cache_peek(index, entry->id);
+	uint32		n;
+
+	if (stretch == NULL || !snii_inv_stretch_mark(stretch)->complete)
+		return false;
+	(void) snii_inv_stretch_records(stretch, &n);
+	*records += n;
+	return true;
+}
+
+/*
  * Add the write buffer: every record is looked at, and matches as often as
  * documents of the segments do.  Without segments some records are tried.
  */
 static void
 estimate_buffer(Relation index, const SniiView *view, int column,
-				const SniiQueryNode *tree, const SniiQuery *query,
-				SniiEstimate *e)
+				const SniiQuery *query, SniiEstimate *e)
 {
+	const SniiQueryNode *tree = snii_query_tree(query);
 	Sample		sample = {.column = column};
+	double		known = 0;
 	double		records = 0;
 	double		not_null = 1;
 	double		share;
 	int			n = 0;
+	int			others = 0;
 	int			counted = 0;
 
 	sample.ncolumns = IndexRelationGetNumberOfAttributes(index);
-	if (query != NULL && e->documents == 0)
+	if (e->documents == 0)
 		sample.matcher = snii_query_matcher_create(query,
 												   CurrentMemoryContext);
 	for (int i = 0; i < view->nentries; i++)
@@ -508,6 +530,10 @@ estimate_buffer(Relation index, const SniiView *view, int column,
 		if (view->entries[i].kind != SNII_ENTRY_STRETCH)
 			continue;
 		n++;
+		if (sample.matcher == NULL &&
+			known_records(index, &view->entries[i], &known))
+			continue;
+		others++;
 		if (counted < MAX_STRETCHES)
 		{
 			records += stretch_records(index, &view->entries[i], &sample);
@@ -518,9 +544,11 @@ estimate_buffer(Relation index, const SniiView *view, int column,
 		sample_share(&sample, tree);
 	if (sample.matcher != NULL)
 		snii_query_matcher_free(sample.matcher);
+	if (counted > 0)
+		records *= (double) others / counted;
+	records += known;
 	if (records == 0)
 		return;
-	records *= (double) n / counted;
 	if (sample.looked_at > 0)
 		not_null = (double) sample.not_null / sample.looked_at;
 	e->records = records;
@@ -533,17 +561,55 @@ estimate_buffer(Relation index, const SniiView *view, int column,
  *		All of it
  * ----------------
  */
-static void
-estimate(Relation index, int column, const SniiQueryNode *tree,
-		 const SniiQuery *query, SniiEstimate *e)
-{
-	SniiView   *view = snii_lsm_view(index, false);
 
-	memset(e, 0, sizeof(SniiEstimate));
-	e->pages = 1;				/* the directory */
-	estimate_segments(index, view, column, tree, e);
-	estimate_buffer(index, view, column, tree, query, e);
-	snii_lsm_view_release(view);
+/*
+ * The planner asks for the rows and then, for each path, for the pages: what
+ * was found is kept for the statement, as long as it changes nothing itself.
+ */
+typedef struct Memo
+{
+	Oid			index;			/* InvalidOid: empty */
+	Oid			file;
+	uint64		generation;		/* of the directory */
+	TimestampTz statement;
+	CommandId	command;
+	int			column;
+	SniiQuery  *query;			/* in TopMemoryContext */
+	SniiEstimate estimate;
+} Memo;
+
+#define MEMOS			8
+#define MEMO_QUERY		1024	/* longest query, in bytes */
+
+static Memo memos[MEMOS];
+static int	next_memo = 0;
+
+/* Is it the same but for what was found? */
+static bool
+same_question(const Memo *a, const Memo *b)
+{
+	return a->index == b->index && a->file == b->file &&
+		a->generation == b->generation && a->statement == b->statement &&
+		a->command == b->command && a->column == b->column &&
+		VARSIZE(a->query) == VARSIZE(b->query) &&
+		memcmp(a->query, b->query, VARSIZE(a->query)) == 0;
+}
+
+static void
+memorize(const Memo *found)
+{
+	Memo	   *memo = &memos[next_memo];
+	SniiQuery  *copy;
+
+	if (VARSIZE(found->query) > MEMO_QUERY)
+		return;
+	copy = MemoryContextAlloc(TopMemoryContext, VARSIZE(found->query));
+	memcpy(copy, found->query, VARSIZE(found->query));
+	if (OidIsValid(memo->index))
+		pfree(memo->query);
+	*memo = *found;
+	memo->query = copy;
+	next_memo = (next_memo + 1) % MEMOS;
 }
 
 /*
@@ -554,21 +620,31 @@ void
 snii_query_estimate(Relation index, int column, const SniiQuery *query,
 					SniiEstimate *e)
 {
-	estimate(index, column, snii_query_tree(query), query, e);
-}
+	SniiView   *view = snii_lsm_view(index, false);
+	Memo		memo = {
+		.index = RelationGetRelid(index),
+		.file = SniiRelFileNumber(index),
+		.generation = view->generation,
+		.statement = GetCurrentStatementStartTimestamp(),
+		.command = GetCurrentCommandId(false),
+		.column = column,
+		.query = unconstify(SniiQuery *, query)
+	};
 
-/*
- * From the tree alone: how many documents match and how many pages of the
- * index a scan reads.  Without segments the number is a default.
- */
-double
-snii_query_estimate_rows(Relation index, int column,
-						 const SniiQueryNode *tree, double *pages_out)
-{
-	SniiEstimate e;
-
-	estimate(index, column, tree, NULL, &e);
-	if (pages_out != NULL)
-		*pages_out = e.pages;
-	return e.rows;
+	for (int i = 0; i < MEMOS; i++)
+	{
+		if (OidIsValid(memos[i].index) && same_question(&memos[i], &memo))
+		{
+			snii_lsm_view_release(view);
+			*e = memos[i].estimate;
+			return;
+		}
+	}
+	memset(e, 0, sizeof(SniiEstimate));
+	e->pages = 1;				/* the directory */
+	estimate_segments(index, view, column, snii_query_tree(query), e);
+	estimate_buffer(index, view, column, query, e);
+	snii_lsm_view_release(view);
+	memo.estimate = *e;
+	memorize(&memo);
 }

@@ -23,8 +23,5 @@ typedef struct SniiEstimate
 
 extern void snii_query_estimate(Relation index, int column,
 								const SniiQuery *query, SniiEstimate *e);
-extern double snii_query_estimate_rows(Relation index, int column,
-									   const SniiQueryNode *tree,
-									   double *pages_out);
 
 #endif							/* SNII_QUERY_ESTIMATE_H */
