@@ -11,7 +11,10 @@
  * is to match it record by record.  Later scans index what they meet again,
  * each at most SCAN_BYTES of records, until all is indexed; after that they
  * add what was appended.  So no scan costs much more than one without the
- * cache does, and a backend that makes one query builds nothing.
+ * cache does, and a backend that makes one query builds nothing.  Indexing
+ * takes as long as matching some eight times.  Where stretches are flushed only
+ * after more scans than that, as those seen last were, new ones are indexed
+ * when they are met: they will be searched often enough.
  *
  * Memory stays below snii.buffer_cache, but for what one scan adds.  When a
  * stretch finds no room, those leave that were not used by the last IDLE
@@ -50,6 +53,12 @@
 /* Bytes of records that one scan may index: about a millisecond of work. */
 #define SCAN_BYTES		(256 * 1024)
 
+/* Scans that a stretch must be expected to live for, to be indexed at once. */
+#define EAGER_LIFE		8.0
+
+/* What the last stretch that left adds to the expectation. */
+#define LIFE_WEIGHT		0.2
+
 /* Scans after which an entry that none of them used may be evicted. */
 #define IDLE			16
 
@@ -65,8 +74,10 @@ typedef struct CacheEntry
 	uint64		id;				/* of the stretch */
 	BlockNumber list_head;
 	bool		busy;			/* "stretch" is being changed */
+	bool		stays;			/* used by follow_view() */
 	int			refused;		/* limit, in kB, that it turned out to burst */
 	uint64		last_use;		/* scan */
+	uint64		first;			/* scan of the index that found it */
 	Size		memory;
 	SniiInvStretch *stretch;	/* NULL: not indexed */
 } CacheEntry;
@@ -79,6 +90,8 @@ typedef struct CacheIndex
 	bool		suspect;		/* was invalidated */
 	bool		in_place;		/* may have been truncated in place since */
 	uint64		generation;		/* of the view that the entries are from */
+	uint64		scans;			/* of it, begun so far */
+	double		life;			/* of a stretch, in scans of the index */
 	int			nentries;
 	int			hint;			/* entry to be looked at first */
 	CacheEntry *entries;		/* in the order of the view */
@@ -313,6 +326,8 @@ enter_index(Relation index)
 		ci->nentries = 0;
 		ci->hint = 0;
 		ci->generation = 0;
+		ci->scans = 0;
+		ci->life = 0;
 		ci->entries = NULL;
 		ci->suspect = false;
 		ci->in_place = false;
@@ -353,12 +368,20 @@ follow_view(CacheIndex *ci, const SniiView *view)
 		if (known != NULL && known->list_head == entry->list_head)
 		{
 			entries[n] = *known;
+			entries[n].stays = false;
 			known->stretch = NULL;
+			known->stays = true;
 		}
+		else
+			entries[n].first = ci->scans;
 		entries[n].id = entry->id;
 		entries[n].list_head = entry->list_head;
 		n++;
 	}
+	for (int i = 0; i < ci->nentries; i++)
+		if (!ci->entries[i].stays)
+			ci->life += LIFE_WEIGHT *
+				((double) (ci->scans - ci->entries[i].first) - ci->life);
 	in_place = ci->in_place;
 	drop_entries(ci);
 	if (ci->entries != NULL)
@@ -393,6 +416,7 @@ snii_inv_cache_begin(Relation index, const SniiView *view)
 		drop_entries(ci);
 	if (view->generation != ci->generation)
 		follow_view(ci, view);
+	ci->scans++;
 	trim();
 }
 
@@ -489,7 +513,7 @@ snii_inv_cache_stretch(Relation index, const SniiDirEntry *entry, bool *rest)
 		counters.dropped++;
 		drop_stretch(e);
 	}
-	met = e->last_use > 0;
+	met = e->last_use > 0 || ci->life >= EAGER_LIFE;
 	e->last_use = scans;
 	if (e->stretch == NULL && (!met || !create_stretch(index, entry, e)))
 	{

@@ -596,14 +596,11 @@ void
 snii_inv_kind_check_record(Relation index, const SniiRecord *record)
 {
 	RecordCheck rc;
-	SniiInvRecordSink sink;
+	SniiInvRecordSink sink = {&rc, record_column, record_token};
 	SniiMetaPage meta;
 
 	rc.index = index;
 	rc.tid = record->tid;
-	sink.arg = &rc;
-	sink.begin_column = record_column;
-	sink.token = record_token;
 	snii_storage_meta_read(index, &meta);
 	if (!snii_storage_tid_is_valid(&rc.tid) ||
 		!snii_inv_record_decode(record->data, record->data + record->len,

@@ -164,8 +164,10 @@ decode_token(const uint8 **p, const uint8 *end, int column, uint64 *next,
 		(kind == SNII_TERM_LONG ? len != SNII_TERM_LONG_SIZE :
 		 len > SNII_TERM_MAX))
 		return false;
-	sink->token(sink->arg, column, kind, (const char *) *p, len,
-				(uint32) *next);
+	if (sink->filter == NULL ||
+		snii_inv_filter_passes(sink->filter, (const char *) *p, len))
+		sink->token(sink->arg, column, kind, (const char *) *p, len,
+					(uint32) *next);
 	*p += len;
 	(*next)++;
 	return true;

@@ -23,6 +23,15 @@ typedef struct SniiInvRecord
 	int64		position;		/* of the last token, -1: none */
 } SniiInvRecord;
 
+/*
+ * Which terms are of interest, about: by the first byte, a bit for each length;
+ * lengths from 63 on share one.
+ */
+typedef struct SniiInvTermFilter
+{
+	uint64		lengths[256];
+} SniiInvTermFilter;
+
 /* Receives the contents of a record; either function may raise. */
 typedef struct SniiInvRecordSink
 {
@@ -31,7 +40,25 @@ typedef struct SniiInvRecordSink
 								 uint32 ntokens);
 	void		(*token) (void *arg, int column, int kind,
 						  const char *bytes, uint32 len, uint32 position);
+	/* tokens that do not pass need not be handed on; NULL: all pass */
+	const SniiInvTermFilter *filter;
 } SniiInvRecordSink;
+
+/* The bit of a length. */
+static inline uint64
+snii_inv_length_bit(uint32 len)
+{
+	return UINT64CONST(1) << Min(len, 63);
+}
+
+/* Does a term pass?  None is empty. */
+static inline bool
+snii_inv_filter_passes(const SniiInvTermFilter *filter, const char *bytes,
+					   uint32 len)
+{
+	return len > 0 &&
+		(filter->lengths[(uint8) bytes[0]] & snii_inv_length_bit(len)) != 0;
+}
 
 extern void snii_inv_record_init(SniiInvRecord *r);
 extern void snii_inv_record_reset(SniiInvRecord *r);

@@ -24,9 +24,6 @@
 #include "text/text_term.h"
 #include "utils/memutils.h"
 
-/* Lengths from here on share a bit of the filter. */
-#define MAX_FILTER_LENGTH	63
-
 /* A distinct term of the query. */
 typedef struct MatchTerm
 {
@@ -73,7 +70,7 @@ struct SniiMatcher
 	MatchTerm  *terms;
 	uint32	   *slots;			/* ordinal + 1, or 0; linear probing */
 	uint32		slot_mask;
-	uint64		lengths[256];	/* by first byte, a bit per length */
+	SniiInvTermFilter filter;	/* of all terms */
 };
 
 /* ---------- terms ---------- */
@@ -82,12 +79,6 @@ static inline uint32
 hash_term(int kind, const char *bytes, uint32 len)
 {
 	return hash_bytes((const unsigned char *) bytes, (int) len) ^ (uint32) kind;
-}
-
-static inline uint64
-length_bit(uint32 len)
-{
-	return UINT64CONST(1) << Min(len, MAX_FILTER_LENGTH);
 }
 
 /* The slot of a term, or the free one where it belongs. */
@@ -128,7 +119,8 @@ add_term(SniiMatcher *matcher, const SniiQueryTerm *term, bool keep_positions)
 		match->bytes = term->bytes;
 		match->kind = term->kind;
 		*slot = matcher->nterms;
-		matcher->lengths[(uint8) term->bytes[0]] |= length_bit(term->len);
+		matcher->filter.lengths[(uint8) term->bytes[0]] |=
+			snii_inv_length_bit(term->len);
 	}
 	match = &matcher->terms[*slot - 1];
 	match->keep_positions |= keep_positions;
@@ -303,12 +295,21 @@ snii_query_matcher_token(SniiMatcher *matcher, int kind, const char *bytes,
 {
 	uint32		slot;
 
-	if (matcher->decided || len == 0 ||
-		(matcher->lengths[(uint8) bytes[0]] & length_bit(len)) == 0)
+	if (matcher->decided ||
+		!snii_inv_filter_passes(&matcher->filter, bytes, len))
 		return;
 	slot = *find_slot(matcher, hash_term(kind, bytes, len), kind, bytes, len);
 	if (slot != 0)
 		see_term(matcher, &matcher->terms[slot - 1], position);
+}
+
+/* Add the terms that the matcher looks for to a filter. */
+void
+snii_query_matcher_filter(const SniiMatcher *matcher,
+						  SniiInvTermFilter *filter)
+{
+	for (int i = 0; i < lengthof(filter->lengths); i++)
+		filter->lengths[i] |= matcher->filter.lengths[i];
 }
 
 /* May the caller skip the remaining tokens of the row? */

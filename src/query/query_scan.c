@@ -53,6 +53,7 @@ struct SniiScan
 	SniiCondition *conditions;
 	SniiQuery **queries;		/* NULL for those that match no query */
 	SniiMatcher **matchers;		/* of the queries; NULL: not needed so far */
+	SniiInvTermFilter *filter;	/* of all matchers */
 	bool		use_memory;		/* what is indexed of the write buffer */
 
 	SniiView   *view;			/* NULL until the first call of next() */
@@ -150,6 +151,7 @@ snii_query_scan_rescan(SniiScan *scan, const SniiScanCondition *conditions,
 	scan->conditions = palloc0(nconditions * sizeof(SniiCondition));
 	scan->queries = palloc0(nconditions * sizeof(SniiQuery *));
 	scan->matchers = NULL;
+	scan->filter = NULL;
 	for (int i = 0; i < nconditions; i++)
 	{
 		SniiCondition *c = &scan->conditions[i];
@@ -255,7 +257,8 @@ record_matches(SniiScan *scan, const SniiRecord *record)
 	SniiInvRecordSink sink = {
 		.arg = scan,
 		.begin_column = sink_column,
-		.token = sink_token
+		.token = sink_token,
+		.filter = scan->filter
 	};
 
 	if (scan->nconditions == 0)
@@ -289,10 +292,15 @@ make_matchers(SniiScan *scan)
 	if (scan->matchers == NULL)
 	{
 		matchers = palloc0(scan->nconditions * sizeof(SniiMatcher *));
+		scan->filter = palloc0(sizeof(SniiInvTermFilter));
 		for (int i = 0; i < scan->nconditions; i++)
-			if (scan->queries[i] != NULL)
-				matchers[i] = snii_query_matcher_create(scan->queries[i],
-														scan->set_context);
+		{
+			if (scan->queries[i] == NULL)
+				continue;
+			matchers[i] = snii_query_matcher_create(scan->queries[i],
+													scan->set_context);
+			snii_query_matcher_filter(matchers[i], scan->filter);
+		}
 		scan->matchers = matchers;
 	}
 	MemoryContextSwitchTo(old);

@@ -51,6 +51,25 @@ INSERT INTO qb VALUES (102, 'common');
 SELECT missed, used, created, dropped FROM work(1);
 SELECT missed, used, created, dropped FROM work(2);
 
+-- where stretches live for many scans, new ones are indexed when they are met
+CREATE PROCEDURE rounds(n int, scans int) LANGUAGE plpgsql AS $$
+BEGIN
+	FOR i IN 1..n LOOP
+		INSERT INTO qb VALUES (103, 'common');
+		PERFORM work(scans);
+		PERFORM snii_flush('qb_body');
+	END LOOP;
+	PERFORM snii_merge('qb_body');	-- else a worker would
+	INSERT INTO qb VALUES (103, 'common');
+END
+$$;
+CALL rounds(5, 20);
+SELECT missed, used, created FROM work(1);
+CALL rounds(10, 2);
+SELECT missed, used, created FROM work(1);
+DROP PROCEDURE rounds;
+SELECT count(*) FROM work(2);
+
 -- many stretches: each scan indexes a bounded part, the rest is matched
 INSERT INTO qb SELECT g, 'common ' || md5(g::text) || md5((-g)::text)
 FROM generate_series(1, 20000) AS g;
