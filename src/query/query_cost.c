@@ -84,7 +84,7 @@ column_width(PlannerInfo *root, const Var *var)
 	const RangeTblEntry *rte = NULL;
 	double		width = 0;
 
-	if (var->varlevelsup == 0 && !IS_SPECIAL_VARNO(var->varno) &&
+	if (!IS_SPECIAL_VARNO(var->varno) &&
 		var->varno <= list_length(root->parse->rtable))
 		rte = planner_rt_fetch(var->varno, root);
 	if (rte != NULL && rte->rtekind == RTE_RELATION && var->varattno > 0)
@@ -98,20 +98,40 @@ column_width(PlannerInfo *root, const Var *var)
 	return width;
 }
 
+/* What text_width() adds up. */
+typedef struct WidthContext
+{
+	PlannerInfo *root;
+	double		width;
+} WidthContext;
+
+/*
+ * Not pull_var_clause(), which raises for what it does not expect: arguments
+ * of functions that are being inlined are costed, too, and may have variables
+ * of outer queries.
+ */
+static bool
+width_walker(Node *node, WidthContext *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+	{
+		if (((Var *) node)->varlevelsup == 0)
+			context->width += column_width(context->root, (Var *) node);
+		return false;
+	}
+	return expression_tree_walker(node, width_walker, context);
+}
+
 /* Bytes of the text that an expression gives, about. */
 static double
 text_width(PlannerInfo *root, Node *expr)
 {
-	List	   *vars = pull_var_clause(expr, PVC_RECURSE_AGGREGATES |
-									   PVC_RECURSE_WINDOWFUNCS |
-									   PVC_RECURSE_PLACEHOLDERS);
-	double		width = 0;
-	ListCell   *lc;
+	WidthContext context = {root, 0};
 
-	foreach(lc, vars)
-		width += column_width(root, lfirst(lc));
-	list_free(vars);
-	return width;
+	(void) width_walker(expr, &context);
+	return context.width;
 }
 
 /*

@@ -152,5 +152,12 @@ EXPLAIN (COSTS OFF)
 SELECT FROM long_texts WHERE id < 1000 AND body &&& 'all h7';
 -- without a query that is being planned it has a constant cost
 ALTER TABLE short_texts ADD CHECK (NOT body @@@ '@standard absent'::sniiquery);
+-- an argument that is costed while the function is inlined, of an outer query
+CREATE FUNCTION twice(boolean) RETURNS boolean LANGUAGE sql IMMUTABLE
+AS 'SELECT $1 AND $1';
+SELECT count(*) FROM short_texts AS s
+WHERE id < 3 AND EXISTS (SELECT FROM long_texts AS l
+                         WHERE l.id = s.id AND twice(s.body ||| 'h1'));
+DROP FUNCTION twice;
 DROP TABLE short_texts, long_texts, huge_texts;
 DROP FUNCTION match_cost, is_even, scan_of;
