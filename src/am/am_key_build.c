@@ -47,6 +47,9 @@ typedef struct KeyBuild
 	MemoryContext row_context;
 	SniiKeyBytes bytes;
 
+	SniiMemReporter *mem;
+	Size		rows_counted;	/* what core's tuplesort may take */
+
 	/* One of these. */
 	SniiKeySpool *spool;		/* keys of class BYTES */
 	Tuplesortstate *sort;		/* rows */
@@ -149,9 +152,13 @@ static void
 begin_sort(KeyBuild *b)
 {
 	if (b->desc->all_bytes)
-		b->spool = snii_key_spool_begin(b->desc, b->part->budget);
+		b->spool = snii_key_spool_begin(b->desc, b->part->budget, b->mem);
 	else
+	{
+		b->rows_counted = b->part->budget;
+		snii_mem_reserve(b->mem, b->rows_counted);
 		begin_row_sort(b);
+	}
 }
 
 static void
@@ -386,6 +393,8 @@ begin(KeyBuild *b, Relation heap, Relation index, IndexInfo *info,
 	b->index = index;
 	b->desc = snii_key_desc(index);
 	b->part = part;
+	b->mem = snii_mem_reporter_begin(part->place, RelationGetRelid(index),
+									 part->budget);
 	b->progress.report = snii_am_progress_report;
 	b->progress.arg = part->progress;
 	b->unique = info->ii_Unique;
@@ -417,13 +426,14 @@ collect(KeyBuild *b, IndexInfo *info, SniiAmShare *share)
 	snii_key_spool_stats(b->spool, &stats);
 	share->stats.ndocs = stats.entries;
 	share->stats.nruns = stats.nruns;
+	share->stats.nforced = stats.nforced;
 	share->stats.spilled = stats.spilled;
 	share->stats.peak = stats.peak;
 	return snii_key_spool_stream(b->spool);
 }
 
 static void
-end(KeyBuild *b)
+end(KeyBuild *b, SniiAmShare *share)
 {
 	if (b->spool != NULL)
 		snii_key_spool_end(b->spool);
@@ -431,6 +441,9 @@ end(KeyBuild *b)
 		tuplesort_end(b->sort);
 	if (b->slot != NULL)
 		ExecDropSingleTupleTableSlot(b->slot);
+	snii_mem_release(b->mem, b->rows_counted);
+	snii_mem_reporter_end(b->mem);
+	snii_mem_stats(b->mem, &share->stats.mem);
 	MemoryContextDelete(b->context);
 }
 
@@ -460,7 +473,7 @@ snii_am_key_build_worker(Relation heap, Relation index, IndexInfo *info,
 	share->cpu_ms = -snii_am_cpu_ms();
 	begin(&b, heap, index, info, part);
 	snii_key_stream_write(collect(&b, info, share), send_block, queue);
-	end(&b);
+	end(&b, share);
 	MemoryContextSwitchTo(old);
 	share->cpu_ms += snii_am_cpu_ms();
 	share->cpu_max_ms = share->cpu_ms;
@@ -521,7 +534,7 @@ snii_am_key_build(Relation heap, Relation index, IndexInfo *info,
 	}
 	snii_am_progress_phase(SNII_AM_PHASE_WRITE);
 	write_run(&b, snii_key_stream_merge(b.desc, inputs, n + 1));
-	end(&b);
+	end(&b, share);
 	MemoryContextSwitchTo(old);
 	share->cpu_ms += snii_am_cpu_ms();
 	share->cpu_max_ms = share->cpu_ms;

@@ -49,7 +49,11 @@ static uint64
 key_build(Relation index, SniiObjectWriter *w, SniiRecordSource *source)
 {
 	SniiKeyDesc *desc = snii_key_desc(index);
-	SniiKeySort *sort = snii_key_sort_begin(desc, SIZE_MAX);
+	SniiMemReporter *mem = snii_mem_reporter_begin(NULL,
+												   RelationGetRelid(index),
+												   (Size) maintenance_work_mem *
+												   1024);
+	SniiKeySort *sort = snii_key_sort_begin(desc, SIZE_MAX, mem);
 	SniiKeyRunWriter *writer;
 	SniiRecord	record;
 
@@ -66,6 +70,7 @@ key_build(Relation index, SniiObjectWriter *w, SniiRecordSource *source)
 		snii_key_run_add(writer, &entry);
 	}
 	snii_key_sort_end(sort);
+	snii_mem_reporter_end(mem);
 	return snii_key_run_finish(writer);
 }
 

@@ -46,6 +46,8 @@ struct SniiKeySort
 	uint64		n;
 	uint64		capacity;
 	SortItem   *items;
+	SniiMemReporter *mem;
+	Size		counted;		/* there */
 };
 
 #define CHUNK_BYTES		(512 * 1024)
@@ -64,8 +66,26 @@ struct SniiKeySort
 /* Fewer entries are not spread. */
 #define FEW_ITEMS		1024
 
+/* Count that many bytes in all, before they are taken or after. */
+static void
+count(SniiKeySort *sort, Size bytes)
+{
+	if (bytes > sort->counted)
+		snii_mem_reserve(sort->mem, bytes - sort->counted);
+	else
+		snii_mem_release(sort->mem, sort->counted - bytes);
+	sort->counted = bytes;
+}
+
+/* The array of items is there twice, while it is sorted or grows. */
+static inline Size
+memory_of(const SniiKeySort *sort, uint64 capacity)
+{
+	return sort->used + 2 * capacity * sizeof(SortItem);
+}
+
 SniiKeySort *
-snii_key_sort_begin(const SniiKeyDesc *desc, Size budget)
+snii_key_sort_begin(const SniiKeyDesc *desc, Size budget, SniiMemReporter *mem)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "snii key sort",
@@ -75,7 +95,9 @@ snii_key_sort_begin(const SniiKeyDesc *desc, Size budget)
 	sort->desc = desc;
 	sort->context = context;
 	sort->budget = budget;
+	sort->mem = mem;
 	sort->capacity = FIRST_ITEMS;
+	count(sort, memory_of(sort, FIRST_ITEMS));
 	sort->items = MemoryContextAlloc(context, FIRST_ITEMS * sizeof(SortItem));
 	return sort;
 }
@@ -92,13 +114,6 @@ prefix_of(const SniiKeyDesc *desc, const uint8 *str, uint32 len)
 	return pg_ntoh64(prefix);
 }
 
-/* The array of items is there twice, while it is sorted or grows. */
-static inline Size
-memory_of(const SniiKeySort *sort, uint64 capacity)
-{
-	return sort->used + 2 * capacity * sizeof(SortItem);
-}
-
 static bool
 make_room(SniiKeySort *sort, Size size)
 {
@@ -106,6 +121,7 @@ make_room(SniiKeySort *sort, Size size)
 	{
 		if (memory_of(sort, 2 * sort->capacity) > sort->budget)
 			return false;
+		count(sort, memory_of(sort, 2 * sort->capacity));
 		sort->capacity *= 2;
 		sort->items = repalloc_huge(sort->items,
 									sort->capacity * sizeof(SortItem));
@@ -115,6 +131,7 @@ make_room(SniiKeySort *sort, Size size)
 		if (sort->n > 0 &&
 			memory_of(sort, sort->capacity) + CHUNK_BYTES > sort->budget)
 			return false;
+		count(sort, memory_of(sort, sort->capacity) + CHUNK_BYTES);
 		sort->at = MemoryContextAlloc(sort->context, CHUNK_BYTES);
 		sort->left = CHUNK_BYTES;
 		sort->used += CHUNK_BYTES;
@@ -299,5 +316,8 @@ snii_key_sort_stream(const SniiKeySort *sort)
 void
 snii_key_sort_end(SniiKeySort *sort)
 {
+	SniiKeySort freed = *sort;
+
 	MemoryContextDelete(sort->context);
+	count(&freed, 0);
 }

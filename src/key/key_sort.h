@@ -9,15 +9,17 @@
 #define SNII_KEY_SORT_H
 
 #include "key/key_stream.h"
+#include "memory/mem_reporter.h"
 
 typedef struct SniiKeySort SniiKeySort;
 
 /*
  * Collect entries, up to budget bytes in all with what the sort itself needs
- * (but the first entry always fits).  Everything is in a memory context of its own below
- * the current one.
+ * (but the first entry always fits).  Everything is in a memory context of its
+ * own below the current one, and counted by the reporter (may be NULL).
  */
-extern SniiKeySort *snii_key_sort_begin(const SniiKeyDesc *desc, Size budget);
+extern SniiKeySort *snii_key_sort_begin(const SniiKeyDesc *desc, Size budget,
+										SniiMemReporter *mem);
 
 /* Copy an entry, and a byte of the caller's; false: the budget is spent. */
 extern bool snii_key_sort_add(SniiKeySort *sort, const SniiKeyEntry *entry,

@@ -31,6 +31,7 @@ struct SniiKeySpool
 	MemoryContext context;
 	MemoryContext merge_context;	/* of the streams of a merge */
 	Size		budget;
+	SniiMemReporter *mem;		/* or NULL */
 	SniiKeySort *sort;			/* NULL: all is in the file */
 	BufFile    *file;			/* NULL: nothing was spilled */
 	uint64		file_end;
@@ -44,7 +45,8 @@ struct SniiKeySpool
 #define MIN_FAN_IN		8
 
 SniiKeySpool *
-snii_key_spool_begin(const SniiKeyDesc *desc, Size budget)
+snii_key_spool_begin(const SniiKeyDesc *desc, Size budget,
+					 SniiMemReporter *mem)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "snii key spool",
@@ -60,7 +62,8 @@ snii_key_spool_begin(const SniiKeyDesc *desc, Size budget)
 												 "snii key spool merge",
 												 ALLOCSET_DEFAULT_SIZES);
 	spool->budget = budget;
-	spool->sort = snii_key_sort_begin(desc, budget);
+	spool->mem = mem;
+	spool->sort = snii_key_sort_begin(desc, budget, mem);
 	MemoryContextSwitchTo(old);
 	return spool;
 }
@@ -201,7 +204,7 @@ sort_memory(SniiKeySpool *spool)
 
 /* Write what is in memory, which is sorted, as a run. */
 static void
-spill(SniiKeySpool *spool)
+spill(SniiKeySpool *spool, bool forced)
 {
 	RunTarget	target = {spool->file, spool->file_end};
 
@@ -223,20 +226,35 @@ spill(SniiKeySpool *spool)
 	spool->file_end = target.end;
 	snii_key_sort_end(spool->sort);
 	spool->sort = NULL;
+	spool->stats.nforced += forced;
+	snii_mem_arena(spool->mem, 0);
+	snii_mem_spilled(spool->mem, forced);
+}
+
+/* Write what is in memory as a run, and begin anew. */
+static pg_noinline void
+spill_and_go_on(SniiKeySpool *spool, bool forced)
+{
+	MemoryContext old = MemoryContextSwitchTo(spool->context);
+
+	sort_memory(spool);
+	spill(spool, forced);
+	spool->sort = snii_key_sort_begin(spool->desc, spool->budget, spool->mem);
+	MemoryContextSwitchTo(old);
 }
 
 void
 snii_key_spool_add(SniiKeySpool *spool, const SniiKeyEntry *entry, uint8 tag)
 {
-	MemoryContext old;
-
-	if (snii_key_sort_add(spool->sort, entry, tag))
+	if (unlikely(snii_mem_spill_wanted(spool->mem)))
+		spill_and_go_on(spool, true);
+	if (likely(snii_key_sort_add(spool->sort, entry, tag)))
+	{
+		/* changes with a chunk or the array only */
+		snii_mem_arena(spool->mem, snii_key_sort_memory(spool->sort));
 		return;
-	old = MemoryContextSwitchTo(spool->context);
-	sort_memory(spool);
-	spill(spool);
-	spool->sort = snii_key_sort_begin(spool->desc, spool->budget);
-	MemoryContextSwitchTo(old);
+	}
+	spill_and_go_on(spool, false);
 	if (!snii_key_sort_add(spool->sort, entry, tag))
 		elog(ERROR, "a key does not fit into memory that is empty");
 }
@@ -247,9 +265,11 @@ snii_key_spool_sort(SniiKeySpool *spool)
 	MemoryContext old = MemoryContextSwitchTo(spool->context);
 
 	sort_memory(spool);
+	/* no spill can be asked for any more */
+	snii_mem_arena(spool->mem, 0);
 	if (spool->nruns > 0)
 	{
-		spill(spool);
+		spill(spool, false);
 		while (spool->nruns > fan_in(spool))
 			merge_pass(spool);
 	}
@@ -275,5 +295,7 @@ snii_key_spool_end(SniiKeySpool *spool)
 {
 	if (spool->file != NULL)
 		BufFileClose(spool->file);
+	if (spool->sort != NULL)
+		snii_key_sort_end(spool->sort);
 	MemoryContextDelete(spool->context);
 }

@@ -9,6 +9,7 @@
 #define SNII_KEY_SPOOL_H
 
 #include "key/key_stream.h"
+#include "memory/mem_reporter.h"
 
 typedef struct SniiKeySpool SniiKeySpool;
 
@@ -16,17 +17,19 @@ typedef struct SniiKeySpoolStats
 {
 	uint64		entries;
 	int			nruns;			/* spills; 0: everything fit in memory */
+	int			nforced;		/* of them, those that were asked for */
 	uint64		spilled;		/* bytes in temporary files */
 	Size		peak;			/* of memory */
 } SniiKeySpoolStats;
 
 /*
  * Collect entries in about budget bytes; all columns must be of class BYTES.
+ * mem (may be NULL) counts them, and may ask for a spill before its time.
  * Everything is in a memory context of its own below the current one, but for
  * the temporary file, which is the resource owner's.
  */
 extern SniiKeySpool *snii_key_spool_begin(const SniiKeyDesc *desc,
-										  Size budget);
+										  Size budget, SniiMemReporter *mem);
 extern void snii_key_spool_add(SniiKeySpool *spool, const SniiKeyEntry *entry,
 							   uint8 tag);
 

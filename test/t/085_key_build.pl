@@ -36,8 +36,8 @@ sub build
 {
 	my ($settings, $statement) = @_;
 	my %build;
-	@build{qw(workers documents runs)} = split /\|/, $node->safe_psql('postgres',
-		"$settings; $statement; SELECT workers_launched, documents, runs FROM snii_last_build()");
+	@build{qw(workers documents runs memory)} = split /\|/, $node->safe_psql('postgres',
+		"$settings; $statement; SELECT workers_launched, documents, runs, memory_peak FROM snii_last_build()");
 	return \%build;
 }
 
@@ -81,6 +81,9 @@ for my $name (sort keys %index)
 				  if $name eq 'u' && $memory eq '1MB' && $n > 0;
 			}
 			is(blocks('t_2'), $blocks, '... and make the same run');
+			# (by functions, core sorts, and all that it may take is counted)
+			cmp_ok($built->{memory}, '<=', ($memory eq '1MB' ? 1 : 64) * 1048576 + ($n + 1) * 1048576, '... in the memory that they have');
+			cmp_ok($built->{memory}, '>', 500_000, '... which is counted');
 			$node->safe_psql('postgres', 'DROP INDEX t_2');
 		}
 	}
