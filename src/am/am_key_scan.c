@@ -82,7 +82,7 @@ typedef struct KeyScanState
 	KeyScanNext next;
 
 	/* The interval at hand. */
-	MemoryContext interval_context;
+	MemoryContext interval_context; /* NULL until there is one */
 	SniiKeyInterval interval;
 
 	/* The batch at hand. */
@@ -121,9 +121,6 @@ snii_am_key_beginscan(IndexScanDesc scan)
 	state->view_context = AllocSetContextCreate(CurrentMemoryContext,
 												"snii key scan view",
 												ALLOCSET_DEFAULT_SIZES);
-	state->interval_context = AllocSetContextCreate(CurrentMemoryContext,
-													"snii key interval",
-													ALLOCSET_SMALL_SIZES);
 	scan->xs_itupdesc = RelationGetDescr(scan->indexRelation);
 	scan->opaque = state;
 }
@@ -170,7 +167,6 @@ snii_am_key_rescan(IndexScanDesc scan, ScanKey keys)
 
 	stop_scan(state);
 	MemoryContextReset(state->context);
-	MemoryContextReset(state->interval_context);
 	MemoryContextReset(state->row_context);
 	memset(&state->mark, 0, sizeof(state->mark));
 	state->batch_elements = NULL;
@@ -227,6 +223,11 @@ make_interval(KeyScanState *state)
 {
 	MemoryContext old;
 
+	if (state->interval_context == NULL)
+		state->interval_context =
+			AllocSetContextCreate(MemoryContextGetParent(state->context),
+								  "snii key interval",
+								  ALLOCSET_SMALL_SIZES);
 	MemoryContextReset(state->interval_context);
 	old = MemoryContextSwitchTo(state->interval_context);
 	snii_key_interval(state->desc, state->keys, state->nkeys,
@@ -745,7 +746,8 @@ snii_am_key_endscan(IndexScanDesc scan)
 	MemoryContextDelete(state->context);
 	MemoryContextDelete(state->view_context);
 	MemoryContextDelete(state->row_context);
-	MemoryContextDelete(state->interval_context);
+	if (state->interval_context != NULL)
+		MemoryContextDelete(state->interval_context);
 	pfree(state);
 	scan->opaque = NULL;
 }

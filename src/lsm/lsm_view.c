@@ -17,7 +17,7 @@
 SniiView *
 snii_lsm_view(Relation index, bool has_lock)
 {
-	SniiDirCopy *copy = palloc(sizeof(SniiDirCopy));
+	SniiDirCopy copy;
 	Buffer		barrier = InvalidBuffer;
 	SniiView   *view;
 
@@ -26,15 +26,14 @@ snii_lsm_view(Relation index, bool has_lock)
 		elog(ERROR, "index \"%s\" is read without a snapshot",
 			 RelationGetRelationName(index));
 
-	snii_storage_dir_read(index, copy, has_lock ? NULL : &barrier);
+	snii_storage_dir_read(index, &copy, has_lock ? NULL : &barrier);
 	view = palloc(offsetof(SniiView, entries) +
-				  copy->nentries * sizeof(SniiDirEntry));
-	view->generation = copy->generation;
+				  copy.nentries * sizeof(SniiDirEntry));
+	view->generation = copy.generation;
 	view->barrier = barrier;
-	view->nentries = copy->nentries;
-	memcpy(view->entries, copy->entries,
-		   copy->nentries * sizeof(SniiDirEntry));
-	pfree(copy);
+	view->nentries = copy.nentries;
+	memcpy(view->entries, copy.entries,
+		   copy.nentries * sizeof(SniiDirEntry));
 	return view;
 }
 

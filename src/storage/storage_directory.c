@@ -50,15 +50,30 @@ dir_lock(Relation index, int lockmode)
 	return buf;
 }
 
+/* Directories that were verified last, each in a place of its own. */
+#define VERIFIED	16
+
+static struct
+{
+	Oid			file;
+	uint64		generation;
+}			verified[VERIFIED];
+
 /*
  * Memory is allocated by what the entries say, so it must be possible: a
  * segment has a bit for each document in its pages, which are in the file.
+ * Once for each generation: asking for the size of the file is a system call.
  */
 static void
 verify_entries(Relation index, const SniiDirCopy *copy)
 {
-	BlockNumber nblocks = RelationGetNumberOfBlocks(index);
+	int			place = SniiRelFileNumber(index) % VERIFIED;
+	BlockNumber nblocks;
 
+	if (verified[place].file == SniiRelFileNumber(index) &&
+		verified[place].generation == copy->generation)
+		return;
+	nblocks = RelationGetNumberOfBlocks(index);
 	for (int i = 0; i < copy->nentries; i++)
 	{
 		const SniiDirEntry *entry = &copy->entries[i];
@@ -71,6 +86,8 @@ verify_entries(Relation index, const SniiDirCopy *copy)
 								   (unsigned long long) entry->ndocs,
 								   entry->npages);
 	}
+	verified[place].file = SniiRelFileNumber(index);
+	verified[place].generation = copy->generation;
 }
 
 void
