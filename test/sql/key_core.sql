@@ -73,13 +73,14 @@ BEGIN
 	RETURN result;
 END $$;
 
--- Does a scan of an index stand in the plan?
-CREATE FUNCTION uses_index(arm text, sql text) RETURNS bool LANGUAGE plpgsql AS $$
+-- Does a scan of that kind of an index stand in the plan?
+CREATE FUNCTION uses_index(arm text, sql text, plan text) RETURNS bool LANGUAGE plpgsql AS $$
 DECLARE line text; found bool := false;
 BEGIN
 	BEGIN
 		FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || key_core.for_arm(arm, sql) LOOP
-			found := found OR line ~ 'Index (Only )?Scan';
+			found := found OR line ~ CASE plan WHEN 'bitmap' THEN 'Bitmap Index Scan'
+				ELSE '(->  |^ *)Index (Only )?Scan' END;
 		END LOOP;
 	EXCEPTION WHEN OTHERS THEN NULL;
 	END;
@@ -107,8 +108,8 @@ BEGIN
 	truth := key_core.outcome('btree', sql);
 	FOREACH plan IN ARRAY ARRAY['index', 'bitmap'] LOOP
 		PERFORM key_core.use_plan(plan);
-		by_btree := key_core.uses_index('btree', sql);
-		by_snii := key_core.uses_index('snii', sql);
+		by_btree := key_core.uses_index('btree', sql, plan);
+		by_snii := key_core.uses_index('snii', sql, plan);
 		IF by_btree <> by_snii AND sql !~ '^\s*/\*any\*/' THEN
 			RETURN NEXT format('PLAN (%s): %s: by index of btree %s, of snii %s', plan, sql, by_btree, by_snii);
 		END IF;
