@@ -23,6 +23,9 @@ PG_CFLAGS = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare \
 ifdef SNII_NO_MEM_ACCOUNTING
 PG_CFLAGS += -DSNII_NO_MEM_ACCOUNTING
 endif
+ifdef SNII_MEM_EVERY_CHANGE
+PG_CFLAGS += -DSNII_MEM_EVERY_CHANGE
+endif
 ifdef WERROR
 PG_CFLAGS += -Werror
 endif

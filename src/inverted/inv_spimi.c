@@ -317,6 +317,24 @@ add_block(SniiSpimi *s, SpimiBlocks *b, uint32 limit)
 	consider_spill(s);
 }
 
+#ifdef SNII_MEM_EVERY_CHANGE
+/*
+ * For the benchmark of the accounting alone: tell of every term and slice, as
+ * if each were taken and given back by itself, and ask the limiter.
+ */
+static pg_noinline void
+tell_change(SniiSpimi *s, uint32 bytes)
+{
+	if (s->hook.grow == NULL)
+		return;
+	s->hook.grow(s->hook.arg, bytes);
+	s->hook.arena(s->hook.arg, snii_inv_spimi_spillable(s) +
+				  (Size) s->nkept * BLOCK_SIZE + s->keys.free +
+				  s->arena.free);
+	s->hook.shrink(s->hook.arg, bytes);
+}
+#endif
+
 /*
  * Room for that many bytes in one block: the global offset of the first one.
  */
@@ -329,6 +347,9 @@ bump(SniiSpimi *s, SpimiBlocks *b, uint32 bytes, uint32 limit)
 		add_block(s, b, limit);
 	offset = ((uint64) (b->nblocks - 1) << BLOCK_SHIFT) + b->free;
 	b->free += bytes;
+#ifdef SNII_MEM_EVERY_CHANGE
+	tell_change(s, bytes);
+#endif
 	return offset;
 }
 
