@@ -750,7 +750,10 @@ CREATE FUNCTION @extschema@.snii_stats_of(index regclass,
 	OUT sleeps bigint, OUT sleep_ms double precision,
 	OUT sleep_reason text, OUT parked_pages bigint,
 	OUT parked_bytes bigint, OUT parked_since xid8,
-	OUT free_pages bigint, OUT file_pages bigint) RETURNS record
+	OUT free_pages bigint, OUT file_pages bigint,
+	OUT lookups bigint, OUT runs_probed bigint, OUT filter_probes bigint,
+	OUT filter_negatives bigint, OUT filter_false_positives bigint,
+	OUT lookup_blocks bigint, OUT lookup_misses bigint) RETURNS record
 	AS 'MODULE_PATHNAME', 'snii_stats_of'
 	LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION @extschema@.snii_stats_of(regclass) IS
@@ -799,6 +802,9 @@ CREATE FUNCTION @extschema@.snii_stats(index regclass,
 	OUT sleep_reason text, OUT parked_pages bigint,
 	OUT parked_bytes bigint, OUT parked_since xid8,
 	OUT free_pages bigint, OUT file_pages bigint,
+	OUT lookups bigint, OUT runs_probed bigint, OUT filter_probes bigint,
+	OUT filter_negatives bigint, OUT filter_false_positives bigint,
+	OUT lookup_blocks bigint, OUT lookup_misses bigint,
 	OUT parked_holder text) RETURNS record
 	LANGUAGE sql VOLATILE STRICT
 	BEGIN ATOMIC

@@ -18,6 +18,7 @@
 #include "key/key_kind.h"
 #include "lsm/lsm_barrier.h"
 #include "lsm/lsm_launcher.h"
+#include "lsm/lsm_lookups.h"
 #include "lsm/lsm_maintain.h"
 #include "lsm/lsm_timing.h"
 #include "lsm/lsm_worker.h"
@@ -92,7 +93,7 @@ _PG_init(void)
 							 PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
 	define_memory_settings();
 	DefineCustomIntVariable("snii.log_min_duration",
-							"Time from which on a flush, a merge or VACUUM's work on an index is logged.",
+							"Time from which on a flush, a merge, VACUUM's work on an index or a look-up of many keys is logged.",
 							"With what the time went to. -1: never.",
 							&snii_lsm_log_min_duration, 60000, -1, INT_MAX,
 							PGC_SUSET, GUC_UNIT_MS, NULL, NULL, NULL);
@@ -110,5 +111,6 @@ _PG_init(void)
 	snii_inv_kind_register();
 	snii_key_kind_register();
 	snii_am_key_conflict_init();
+	snii_lsm_lookups_init();
 	snii_lsm_launcher_init();
 }

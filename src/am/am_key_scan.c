@@ -130,6 +130,8 @@ close_view(KeyScanState *state)
 {
 	if (state->scan != NULL)
 		snii_key_scan_end(state->scan);
+	if (state->multiget != NULL)
+		snii_key_multiget_end(state->multiget);
 	if (state->view != NULL)
 		snii_lsm_view_release(state->view);
 	state->scan = NULL;

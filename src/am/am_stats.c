@@ -22,7 +22,7 @@
 
 PG_FUNCTION_INFO_V1(snii_stats_of);
 
-#define NCOLUMNS	32
+#define NCOLUMNS	40
 
 /* A row in the making. */
 typedef struct Row
@@ -150,6 +150,8 @@ snii_stats_of(PG_FUNCTION_ARGS)
 		put_null(&row);
 	put_int64(&row, stats.meta.free_pages);
 	put_int64(&row, stats.nblocks);
+	for (int i = 0; i < SNII_LOOKUP_COUNTERS; i++)
+		put_int64(&row, stats.lookups.counts[i]);
 
 	snii_am_close(index, heap);
 	if (row.n != desc->natts)

@@ -29,6 +29,8 @@
 #include "key/key_multiget.h"
 #include "key/key_record.h"
 #include "key/key_run.h"
+#include "lsm/lsm_lookups.h"
+#include "lsm/lsm_timing.h"
 #include "storage/storage_ordered.h"
 
 #include "executor/instrument.h"
@@ -60,7 +62,8 @@ typedef struct Candidate
 {
 	uint32		page;
 	uint16		key;
-	uint16		source;
+	uint8		source;			/* of SNII_DIR_CAPACITY at most */
+	bool		passed;			/* the filter */
 } Candidate;
 
 /* An entry, by key and TID in the order of the direction. */
@@ -80,6 +83,20 @@ typedef struct Source
 	uint32		probes;
 	uint32		passed;
 } Source;
+
+/* For the log of what was slow: all batches together. */
+typedef struct SniiKeyTimes
+{
+	uint64		nkeys;
+	uint64		nfound;
+	uint64		blocks;
+	uint64		misses;
+	int			nbatches;
+	double		total;			/* ms */
+	double		waited;
+	double		read;
+	double		filter;			/* without reading pages */
+} SniiKeyTimes;
 
 struct SniiKeyMultiget
 {
@@ -109,6 +126,9 @@ struct SniiKeyMultiget
 	int			found_room;
 	Found	   *found;
 	SniiKeyBytes entries;
+
+	SniiLookupCounts counts;	/* of the batch */
+	SniiKeyTimes times;			/* of all batches */
 
 	SniiKeyCursor cursor;		/* last: it is large */
 };
@@ -415,7 +435,8 @@ ask_for_filter(SniiKeyMultiget *m, const Source *source, int first, int n)
 }
 
 static inline void
-add_candidate(SniiKeyMultiget *m, int source, int key, uint32 page)
+add_candidate(SniiKeyMultiget *m, int source, int key, uint32 page,
+			  bool passed)
 {
 	Candidate  *c;
 
@@ -428,7 +449,8 @@ add_candidate(SniiKeyMultiget *m, int source, int key, uint32 page)
 	c = &m->candidates[m->ncandidates++];
 	c->page = page;
 	c->key = (uint16) key;
-	c->source = (uint16) source;
+	c->source = (uint8) source;
+	c->passed = passed;
 }
 
 /* Find the keys that a run may have, and the data page of each. */
@@ -440,26 +462,31 @@ choose_of_run(SniiKeyMultiget *m, int i, int first, int n)
 	Buffer		buf = InvalidBuffer;
 	uint32		page = 0;
 	SniiKeyDescent descent;
+	uint64	   *counts = m->counts.counts;
 
+	counts[SNII_LOOKUP_RUNS] += n;
 	snii_key_descent_begin(&descent, m->desc, source->run);
 	for (int k = first; k < first + n; k++)
 	{
 		const Key  *key = &m->keys[k];
 		SniiKeyPos	pos = key_pos(m, k, false);
+		bool		pass = false;
 
 		CHECK_FOR_INTERRUPTS();
 		if (!useless || k % SAMPLE == 0)
 		{
-			bool		pass = snii_key_run_probe(m->desc, source->run,
-												  pos.bytes, pos.len,
-												  key->hash, &buf, &page);
-
+			pass = snii_key_run_probe(m->desc, source->run, pos.bytes,
+									  pos.len, key->hash, &buf, &page);
 			source->probes++;
 			source->passed += pass;
+			counts[SNII_LOOKUP_PROBES]++;
 			if (!pass)
+			{
+				counts[SNII_LOOKUP_NEGATIVES]++;
 				continue;
+			}
 		}
-		add_candidate(m, i, k, snii_key_descent_page(&descent, &pos));
+		add_candidate(m, i, k, snii_key_descent_page(&descent, &pos), pass);
 	}
 	snii_key_descent_end(&descent);
 	if (BufferIsValid(buf))
@@ -534,8 +561,12 @@ read_candidate(SniiKeyMultiget *m, const Candidate *candidate)
 	SniiKeyCursor *c = &m->cursor;
 	SniiKeyPos	pos = key_pos(m, candidate->key, false);
 
-	if (!snii_key_cursor_seek_from(c, candidate->page, &pos))
+	if (!snii_key_cursor_seek_from(c, candidate->page, &pos) ||
+		!has_key(m, &c->entry, candidate->key))
+	{
+		m->counts.counts[SNII_LOOKUP_FALSE_POSITIVES] += candidate->passed;
 		return;
+	}
 	while (has_key(m, &c->entry, candidate->key))
 	{
 		if (dir->ndead == 0 ||
@@ -731,14 +762,33 @@ ask_for_leaves(SniiKeyMultiget *m, const SniiDirEntry *stretch)
  * ----------------------------------------------------------------
  */
 
-int
-snii_key_multiget_run(SniiKeyMultiget *m)
+/* Pages of all kinds that this process found in buffers, or read. */
+static inline uint64
+blocks_hit(void)
 {
-	int64		read = pgBufferUsage.shared_blks_read +
-	pgBufferUsage.local_blks_read;
+	return pgBufferUsage.shared_blks_hit + pgBufferUsage.local_blks_hit;
+}
 
-	m->answered = m->nkeys;
+static inline uint64
+blocks_read(void)
+{
+	return pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read;
+}
+
+static double
+time_of(SniiTime what)
+{
+	return INSTR_TIME_GET_MILLISEC(snii_storage_times[what]);
+}
+
+/* The steps of a look-up; returns the time of the first, if it is measured. */
+static double
+look_up(SniiKeyMultiget *m, const SniiTiming *timing)
+{
+	double		filter;
+
 	choose(m);
+	filter = snii_lsm_timing_so_far(timing);
 	ask_for_data(m);
 	for (int i = 0; i < m->view->nentries; i++)
 		if (m->view->entries[i].kind == SNII_ENTRY_STRETCH)
@@ -749,7 +799,65 @@ snii_key_multiget_run(SniiKeyMultiget *m)
 	read_candidates(m);
 	if (m->nfound > 1)
 		sort_found(m->found, m->nfound);
-	m->cold = pgBufferUsage.shared_blks_read +
-		pgBufferUsage.local_blks_read != read;
+	return filter;
+}
+
+int
+snii_key_multiget_run(SniiKeyMultiget *m)
+{
+	uint64		hit = blocks_hit();
+	uint64		read = blocks_read();
+	SniiKeyTimes *t = &m->times;
+	SniiTiming	timing;
+	double		filter;
+
+	m->answered = m->nkeys;
+	memset(&m->counts, 0, sizeof(m->counts));
+	/* Of pages that are there, reading takes no time, and clocks would. */
+	if (m->nkeys > 1)
+		snii_lsm_timing_begin(&timing);
+	else
+		timing.on = false;
+	if (timing.on)
+		snii_storage_timing = m->cold;
+	filter = look_up(m, &timing);
+	if (timing.on)
+	{
+		t->waited += time_of(SNII_TIME_WAITED);
+		t->read += time_of(SNII_TIME_READ);
+		t->filter += filter;
+	}
+	if (m->nkeys > 1)
+		t->total += snii_lsm_timing_stop(&timing);
+	read = blocks_read() - read;
+	m->cold = read > 0;
+	t->nkeys += m->answered;
+	t->nfound += m->nfound;
+	t->blocks += blocks_hit() - hit + read;
+	t->misses += read;
+	t->nbatches++;
+	m->counts.counts[SNII_LOOKUPS] = m->nkeys;
+	m->counts.counts[SNII_LOOKUP_BLOCKS] = blocks_hit() - hit + read;
+	m->counts.counts[SNII_LOOKUP_MISSES] = read;
+	snii_lsm_lookups_add(m->index, &m->counts);
 	return m->answered;
+}
+
+void
+snii_key_multiget_end(SniiKeyMultiget *m)
+{
+	const SniiKeyTimes *t = &m->times;
+
+	if (!snii_lsm_timing_is_slow(t->total) || t->nkeys < 2)
+		return;
+	ereport(LOG,
+			(errmsg("snii multi-get of index \"%s\" took %.3f ms: %llu keys, %d batches, %llu entries, %llu pages, %llu misses; waited %.3f, read %.3f, filtered %.3f, searched %.3f ms",
+					RelationGetRelationName(m->index), t->total,
+					(unsigned long long) t->nkeys, t->nbatches,
+					(unsigned long long) t->nfound,
+					(unsigned long long) t->blocks,
+					(unsigned long long) t->misses, t->waited, t->read,
+					t->filter,
+					Max(t->total - t->waited - t->read - t->filter, 0)),
+			 errhidestmt(true), errhidecontext(true)));
 }

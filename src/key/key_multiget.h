@@ -65,6 +65,12 @@ extern void snii_key_multiget_string(const SniiKeyMultiget *m, int key,
 									 const ItemPointerData *tid,
 									 SniiKeyBytes *out);
 
+/*
+ * The end, of what is to be said in the log if it was slow; memory and pins
+ * are not concerned.
+ */
+extern void snii_key_multiget_end(SniiKeyMultiget *m);
+
 /* Was anything of the last batch read from outside of shared buffers? */
 extern bool snii_key_multiget_cold(const SniiKeyMultiget *m);
 

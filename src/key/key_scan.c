@@ -19,6 +19,7 @@
 #include "key/key_record.h"
 #include "key/key_run.h"
 #include "key/key_scan.h"
+#include "lsm/lsm_lookups.h"
 #include "storage/storage_ordered.h"
 
 #include "miscadmin.h"
@@ -81,6 +82,8 @@ struct SniiKeyScan
 	int			nheap;
 	Source	  **heap;
 	Source	   *last;			/* whose current entry was returned */
+
+	SniiLookupCounts counts;	/* of points */
 };
 
 /* ----------------------------------------------------------------
@@ -369,10 +372,17 @@ begin_run(SniiKeyScan *scan, Source *source, const SniiKeyPos *from,
 	}
 	if (!run_in_range(scan, source->run))
 		return false;
-	if (scan->point &&
-		!snii_key_run_may_have(scan->desc, source->run, scan->lower.bytes,
-							   scan->lower.len, hash))
-		return false;
+	if (scan->point)
+	{
+		scan->counts.counts[SNII_LOOKUP_RUNS]++;
+		scan->counts.counts[SNII_LOOKUP_PROBES]++;
+		if (!snii_key_run_may_have(scan->desc, source->run,
+								   scan->lower.bytes, scan->lower.len, hash))
+		{
+			scan->counts.counts[SNII_LOOKUP_NEGATIVES]++;
+			return false;
+		}
+	}
 	if (source->cursor == NULL)
 	{
 		source->cursor = MemoryContextAlloc(scan->context,
@@ -383,7 +393,10 @@ begin_run(SniiKeyScan *scan, Source *source, const SniiKeyPos *from,
 		snii_key_cursor_seek(source->cursor, from);
 	else
 		snii_key_cursor_seek_before(source->cursor, from);
-	return settle_run(scan, source);
+	if (settle_run(scan, source))
+		return true;
+	scan->counts.counts[SNII_LOOKUP_FALSE_POSITIVES] += scan->point;
+	return false;
 }
 
 /* ----------------------------------------------------------------
@@ -440,7 +453,10 @@ position(SniiKeyScan *scan, ScanDirection dir)
 	if (scan->has_from)
 		from = forward ? &scan->from_lower : &scan->from_upper;
 	if (scan->point)
+	{
 		hash = snii_key_hash(scan->desc, scan->lower.bytes, scan->lower.len);
+		scan->counts.counts[SNII_LOOKUPS]++;
+	}
 	scan->dir = dir;
 	scan->nheap = 0;
 	scan->last = NULL;
@@ -532,4 +548,6 @@ snii_key_scan_end(SniiKeyScan *scan)
 	for (int i = 0; i < scan->nsources; i++)
 		if (scan->sources[i].cursor != NULL)
 			snii_key_cursor_close(scan->sources[i].cursor);
+	if (scan->counts.counts[SNII_LOOKUPS] > 0)
+		snii_lsm_lookups_add(scan->index, &scan->counts);
 }

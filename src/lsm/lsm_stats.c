@@ -85,6 +85,7 @@ snii_lsm_stats(Relation index, SniiStats *stats)
 			add_stretch(index, &view->entries[i], stats);
 	stats->debt = snii_lsm_policy_debt(policy, segments, stats->nsegments, NULL);
 	stats->parked_pages = snii_storage_parked(index, &stats->oldest_stamp);
+	snii_lsm_lookups_get(index, &stats->lookups);
 	stats->nblocks = RelationGetNumberOfBlocks(index);
 	pfree(segments);
 	snii_lsm_view_release(view);

@@ -8,6 +8,7 @@
 #ifndef SNII_LSM_STATS_H
 #define SNII_LSM_STATS_H
 
+#include "lsm/lsm_lookups.h"
 #include "lsm/lsm_policy.h"
 #include "storage/storage_meta.h"
 
@@ -36,6 +37,7 @@ typedef struct SniiStats
 	uint64		oldest_stamp;	/* 0: nothing parked */
 	BlockNumber nblocks;		/* of the file */
 	SniiMetaPage meta;			/* counters, free pages */
+	SniiLookupCounts lookups;
 } SniiStats;
 
 /*

@@ -60,6 +60,12 @@ snii_lsm_timing_last(SniiTiming *t)
 	t->work_ms = since(t->start) - measured();
 }
 
+double
+snii_lsm_timing_so_far(const SniiTiming *t)
+{
+	return t->on ? Max(since(t->start) - measured(), 0) : 0;
+}
+
 /*
  * Stop; returns the whole time in ms and that of each kind in times, or -1 if
  * it is not to be logged.
@@ -76,6 +82,23 @@ stop(SniiTiming *t, double *times)
 	if (t->on && t->outer_on)
 		snii_storage_time_end(SNII_TIME_WAITED, &t->start);
 	return total >= snii_lsm_log_min_duration ? total : -1;
+}
+
+double
+snii_lsm_timing_stop(SniiTiming *t)
+{
+	double		total = t->on ? since(t->start) : 0;
+	double		times[SNII_TIMES];
+
+	(void) stop(t, times);
+	return total;
+}
+
+bool
+snii_lsm_timing_is_slow(double total)
+{
+	return snii_lsm_log_min_duration >= 0 &&
+		total >= snii_lsm_log_min_duration;
 }
 
 void

@@ -41,6 +41,19 @@ extern void snii_lsm_timing_begin(SniiTiming *t);
 /* The last phase begins. */
 extern void snii_lsm_timing_last(SniiTiming *t);
 
+/*
+ * Milliseconds since it began that were neither waiting, reading nor writing;
+ * 0 if nothing is measured.
+ */
+extern double snii_lsm_timing_so_far(const SniiTiming *t);
+
+/*
+ * For what makes one line of several measurements: end this one; returns its
+ * milliseconds, 0 if nothing was measured.  Is a sum to be logged?
+ */
+extern double snii_lsm_timing_stop(SniiTiming *t);
+extern bool snii_lsm_timing_is_slow(double total);
+
 /* There was nothing to do. */
 extern void snii_lsm_timing_cancel(SniiTiming *t);
 

@@ -88,6 +88,45 @@ SELECT snii_horizon_holder('3'::xid8) IS NULL AS long_ago;
 REINDEX INDEX st_i;
 TABLE done;
 
+-- look-ups of keys: two runs with keys that lie within each other
+CREATE TABLE lk (i int);
+INSERT INTO lk SELECT i * 10 FROM generate_series(1, 2000) i;
+CREATE INDEX lk_i ON lk USING snii (i);
+INSERT INTO lk SELECT i * 10 + 5 FROM generate_series(1, 2000) i;
+SELECT snii_flush('lk_i');
+CREATE VIEW lookups AS SELECT segments, lookups, runs_probed, filter_probes,
+	filter_negatives, filter_false_positives, lookup_blocks > 0 AS blocks,
+	lookup_misses BETWEEN 0 AND lookup_blocks AS misses
+FROM snii_stats('lk_i');
+TABLE lookups;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+-- one run has it
+SELECT count(*) FROM lk WHERE i = 500;
+TABLE lookups;
+-- beyond the ranges of both
+SELECT count(*) FROM lk WHERE i = -1;
+TABLE lookups;
+-- many: half of them are in each run
+SELECT count(*) FROM lk WHERE i = ANY (ARRAY(SELECT i FROM generate_series(1000, 2000, 5) i));
+SELECT lookups, runs_probed, filter_probes = runs_probed AS all_probed,
+	filter_negatives + filter_false_positives AS in_vain FROM lookups;
+-- all are in the one run: its filter is not asked about each
+SELECT count(*) FROM lk WHERE i = ANY (ARRAY(SELECT i FROM generate_series(1000, 19000, 10) i));
+SELECT lookups, runs_probed, filter_probes < 2400 AS few, filter_false_positives < 60 AS useful FROM lookups;
+-- an interval is no look-up, nor is a new file the old one
+SELECT count(*) FROM lk WHERE i BETWEEN 500 AND 600;
+SELECT lookups FROM lookups;
+REINDEX INDEX lk_i;
+SELECT lookups FROM lookups;
+-- those of insertions that look for equal keys
+CREATE UNIQUE INDEX lk_u ON lk USING snii (i);
+INSERT INTO lk VALUES (12);
+SELECT lookups, runs_probed FROM snii_stats('lk_u');
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+DROP TABLE lk CASCADE;
+
 -- arguments and privileges
 SELECT snii_stats(NULL);
 SELECT * FROM snii_stats('st');

@@ -110,5 +110,40 @@ my ($rc, $out, $err) = $node->psql('postgres',
 	q{LOAD 'snii'; CREATE ROLE other; SET ROLE other; SET snii.log_min_duration = 0});
 like($err, qr/permission denied to set parameter/, 'only for superusers');
 
+# Look-ups of many keys.
+$node->safe_psql('postgres', <<~'SQL');
+	CREATE TABLE keys AS SELECT i * 2 AS id FROM generate_series(1, 20000) i;
+	CREATE INDEX keys_idx ON keys USING snii (id);
+	SQL
+my $keys = q{SET enable_seqscan = off; SET enable_bitmapscan = off;
+	SELECT count(*) FROM keys WHERE id = ANY (ARRAY(SELECT generate_series(1, 3000)));};
+my $one = q{SET enable_seqscan = off; SELECT count(*) FROM keys WHERE id = 8;};
+
+sub multigets
+{
+	my ($limit, $statements) = @_;
+	my $from = -s $node->logfile;
+	$node->safe_psql('postgres',
+		"LOAD 'snii'; SET snii.log_min_duration = $limit; $statements");
+	return slurp_file($node->logfile, $from) =~ /LOG:  (snii multi-get .*)$/mg;
+}
+
+$node->restart;
+my @multigets = multigets(0, $keys);
+is(scalar @multigets, 1, 'a look-up of many keys is logged once');
+like($multigets[0],
+	qr/of index "keys_idx" took [0-9.]+ ms: 3000 keys, \d+ batches, 1500 entries, \d+ pages, [1-9]\d* misses; waited/,
+	'keys, entries and pages that had to be read');
+my %phases = $multigets[0] =~ /(waited|read|filtered|searched) ([0-9.]+)/g;
+my ($took) = $multigets[0] =~ /took ([0-9.]+)/;
+my $sum = 0;
+$sum += $_ foreach values %phases;
+is(scalar keys %phases, 4, 'four phases');
+ok(abs($sum - $took) < 0.01, "phases add up: $multigets[0]");
+ok($phases{read} > 0, 'reading pages takes time');
+is_deeply([ multigets(0, $one) ], [], 'the look-up of one key is not');
+is_deeply([ multigets(60000, $keys) ], [], 'a fast one is not');
+is_deeply([ multigets(-1, $keys) ], [], 'nothing is with -1');
+
 $node->stop;
 done_testing();
