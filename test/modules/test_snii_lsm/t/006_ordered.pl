@@ -168,7 +168,7 @@ for my $round (1 .. 2)
 	local $ENV{PGOPTIONS} = '-c test_snii_lsm.buffer_limit_kb=' . (64, 400)[ $round - 1 ];
 	my ($load_out, $load_err) = ('', '');
 	my $load = IPC::Run::start(
-		[ 'pgbench', '-n', '-c', '6', '-j', '1', '-T', '2', @files, $primary->connstr('postgres') ],
+		[ 'pgbench', '-n', '-c', '6', '-j', '1', '-T', $round == 1 ? '2' : '60', @files, $primary->connstr('postgres') ],
 		'<', \undef, '>', \$load_out, '2>', \$load_err);
 	$primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
 	my ($looks, $wrong) = (0, 0);
