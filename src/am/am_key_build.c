@@ -432,9 +432,11 @@ collect(KeyBuild *b, IndexInfo *info, SniiAmShare *share)
 	return snii_key_spool_stream(b->spool);
 }
 
+/* End, in the memory context that was current at the beginning. */
 static void
 end(KeyBuild *b, SniiAmShare *share)
 {
+	MemoryContextSwitchTo(MemoryContextGetParent(b->context));
 	if (b->spool != NULL)
 		snii_key_spool_end(b->spool);
 	if (b->sort != NULL)
