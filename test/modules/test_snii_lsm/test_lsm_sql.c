@@ -9,6 +9,7 @@
 
 #include "lsm/lsm_check.h"
 #include "lsm/lsm_maintain.h"
+#include "storage/storage_alloc.h"
 #include "storage/storage_compact.h"
 #include "storage/storage_meta.h"
 #include "storage/storage_page.h"
@@ -17,10 +18,12 @@
 
 #include "access/genam.h"
 #include "access/htup_details.h"
+#include "access/relation.h"
 #include "access/table.h"
 #include "access/xlog.h"
 #include "catalog/index.h"
 #include "funcapi.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 
 PG_FUNCTION_INFO_V1(test_lsm_flush);
@@ -32,6 +35,7 @@ PG_FUNCTION_INFO_V1(test_lsm_check);
 PG_FUNCTION_INFO_V1(test_lsm_entries);
 PG_FUNCTION_INFO_V1(test_lsm_info);
 PG_FUNCTION_INFO_V1(test_lsm_poke);
+PG_FUNCTION_INFO_V1(test_lsm_lock);
 
 /* Open table and index of an argument. */
 static Relation
@@ -201,5 +205,35 @@ test_lsm_poke(PG_FUNCTION_ARGS)
 	MarkBufferDirty(buf);
 	UnlockReleaseBuffer(buf);
 	close_index(index, heap, RowExclusiveLock);
+	PG_RETURN_VOID();
+}
+
+/*
+ * Take one of the page locks of an index of any kind, in exclusive mode, to
+ * the end of the transaction: others stop where they want it.
+ */
+Datum
+test_lsm_lock(PG_FUNCTION_ARGS)
+{
+	static const struct
+	{
+		const char *name;
+		BlockNumber lock;
+	}			locks[] = {
+		{"marks", SNII_LOCK_MARKS},
+		{"recycle", SNII_LOCK_RECYCLE},
+		{"flush", SNII_LOCK_SLOT(SNII_SLOT_FLUSH)},
+		{"merge", SNII_LOCK_SLOT(SNII_SLOT_MERGE)}
+	};
+	Relation	index = relation_open(PG_GETARG_OID(0), AccessShareLock);
+	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	int			i = 0;
+
+	while (i < lengthof(locks) && strcmp(locks[i].name, name) != 0)
+		i++;
+	if (i == lengthof(locks))
+		elog(ERROR, "no lock is called %s", name);
+	LockPage(index, locks[i].lock, ExclusiveLock);
+	relation_close(index, AccessShareLock);
 	PG_RETURN_VOID();
 }

@@ -63,3 +63,10 @@ CREATE FUNCTION test_lsm_unsafe(index regclass, snapshot text) RETURNS text
 CREATE FUNCTION test_lsm_sides(index regclass, OUT lists integer,
 	OUT listed bigint, OUT pages bigint)
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+
+-- Takes a lock of an index of any kind (marks, recycle, flush, merge) until the
+-- end of the transaction: who flushes or merges stops before the one that it
+-- takes to publish (marks), VACUUM before it sets marks (marks) or reads on
+-- (recycle).
+CREATE FUNCTION test_lsm_lock(index regclass, lock text) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
