@@ -2,8 +2,9 @@
 #	  A model of a table with a key index, for test/t/066_key_model.pl: draws
 #	  steps, and knows what the server is to answer.
 #
-#	  my $m = SniiKeyModel->new(shape => {...}, domain => { a => [...], b => [...] }, keep => 800);
+#	  my $m = SniiKeyModel->new(shape => {...}, domain => { a => [...], b => [...] }, keep => 800, load => 0);
 #	  $m->segment;                    begin a script
+#	  $m->load(10000);                many rows, in a few steps
 #	  $m->step while ...;             draw steps
 #	  $m->close_transaction;
 #	  $m->script; $m->expected;       text of the script; lines, [step, line]
@@ -22,10 +23,11 @@ package SniiKeyModel;
 use strict;
 use warnings;
 
-# new(shape, domain, keep): shape has
+# new(shape, domain, keep, load): shape has
 #	columns   => [ { name => 'a', desc => 0, first => 0 }, ...]  in the order of the index; "first": NULLS FIRST
 #	unique    => 0, 1 or 2 (NULLS NOT DISTINCT)
-# keep is the number of rows that there are to be, about.
+# keep is the number of rows that there are to be, about; load, of those that
+# the caller is going to load: then few steps look at a great part of them.
 sub new
 {
 	my ($class, %opt) = @_;
@@ -451,7 +453,7 @@ sub delete_some
 sub look
 {
 	my ($self) = @_;
-	my ($where, @ids) = $self->draw_where(rand() < 0.5);
+	my ($where, @ids) = $self->draw_where(rand() < ($self->{load} ? 0.9 : 0.5));
 	my $what = rand();
 	if (@ids <= 40 && $what < 0.5)
 	{
@@ -527,7 +529,7 @@ sub cursor
 	my $c = $self->{cursor};
 	if (!defined $c)
 	{
-		my ($where, @ids) = $self->draw_where(0);
+		my ($where, @ids) = $self->draw_where(rand() < 0.3);
 		$self->say_sql("DECLARE q CURSOR FOR SELECT id FROM t WHERE $where", '00000', 0);
 		$self->{cursor} = { left => scalar @ids, level => @{ $self->{undo} } - 1 };
 		return;
@@ -578,6 +580,14 @@ sub step
 	elsif ($what < 0.85) { $self->cursor; }
 	elsif ($what < 0.98) { $self->transaction; }
 	else { $self->upkeep; }
+	return;
+}
+
+# Rows to begin with.
+sub load
+{
+	my ($self, $rows) = @_;
+	for (my $n = $rows; $n > 0; $n -= 300) { $self->insert(300); }
 	return;
 }
 

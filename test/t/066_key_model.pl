@@ -4,9 +4,9 @@
 # the model says, after a crash too: what was answered is there, and of what
 # was not, all or nothing.
 #
-# A round is 2,500 steps on a new table, whose key has another shape; every other
-# one has flushes, merges and VACUUM by another session at the same time, every
-# fourth one kill -9.
+# A round is 2,500 steps on a new table, whose key has another shape; one in
+# fifteen begins with 12,000 rows; every other one has flushes, merges and VACUUM
+# by other sessions at the same time, every fourth one kill -9.
 #
 #	SNII_SEED=n		another seed
 #	SNII_ROUNDS=n	more rounds
@@ -27,7 +27,7 @@ use Time::HiRes qw(usleep);
 use constant STEPS => 2500;
 
 my $seed = $ENV{SNII_SEED} || 4712;
-my $rounds = $ENV{SNII_ROUNDS} || 40;
+my $rounds = $ENV{SNII_ROUNDS} || 36;
 my $done = 0;
 my $state = $ENV{SNII_STATE};
 if (defined $state && -s $state)
@@ -130,12 +130,15 @@ sub begin_round
 	my $index = 'CREATE ' . ($unique ? 'UNIQUE ' : '') . 'INDEX t_i ON t USING snii (' . join(', ', @defs) . ')'
 	  . (defined $include ? " $include" : '') . ($unique == 2 ? ' NULLS NOT DISTINCT' : '');
 	$node->safe_psql('postgres', "CREATE TABLE t (id int, a $type_a, b $type_b, c int); $index");
-	my %domain = (a => domain($type_a, $round % 3 ? 400 : 60), b => domain($type_b, 40));
+	# runs of many pages, now and then
+	my $large = $round % 15 == 8 && $type_a ne 'bool';
+	my %domain = (a => domain($type_a, $large ? 20000 : $round % 3 ? 400 : 60), b => domain($type_b, 40));
 	# many dead versions of a key make each look-up long
 	return SniiKeyModel->new(
 		shape => \%shape,
 		name => $index,
-		keep => @{ $domain{a} } < 10 ? 50 : 300 + int rand 1500,
+		load => $large ? 12000 : 0,
+		keep => $large ? 15000 : @{ $domain{a} } < 10 ? 50 : 300 + int rand 1500,
 		domain => \%domain);
 }
 
@@ -209,6 +212,7 @@ for my $round ($done + 1 .. $rounds)
 		my $last = $model->{step} + 400 + int rand 600;
 		$model->segment;
 		$model->{first_step} = $model->{step} + 1;
+		$model->load($model->{load}) if $model->{step} == 0;
 		$model->step while $model->{step} < $last;
 		$model->close_transaction;
 		my $kill = $crash && $last < STEPS && rand() < 0.3 ? 50000 + int rand 400000 : undef;
