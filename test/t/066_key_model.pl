@@ -60,7 +60,7 @@ my %TYPES = (
 	date => "'2000-01-01'::date + (g - 100) * 11",
 	timestamptz => "'2021-10-31 00:00:00+00'::timestamptz + g * interval '7 min'",
 	bytea => "decode(repeat('00', g % 4) || md5((g / 4)::text), 'hex')",
-	inet => "CASE g % 3 WHEN 0 THEN ('10.1.' || g % 200 || '.0/24') WHEN 1 THEN ('10.1.' || g % 200 || '.7') ELSE ('2001:db8::' || g) END::inet",
+	inet => "CASE g % 3 WHEN 0 THEN ('10.' || g / 200 || '.' || g % 200 || '.0/24') WHEN 1 THEN ('10.' || g / 200 || '.' || g % 200 || '.7') ELSE ('2001:db8::' || to_hex(g)) END::inet",
 	bool => 'g % 2 = 0',
 	text => "CASE g % 8 WHEN 0 THEN repeat('long ', 60) || g WHEN 1 THEN chr(200 + g) || 'é''\\' WHEN 2 THEN left('xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx', g / 9 + 1) WHEN 3 THEN upper(md5(g::text)) ELSE md5(g::text) END"
 );
@@ -94,6 +94,7 @@ min_wal_size = 32MB
 shared_buffers = 4MB
 enable_seqscan = off
 jit = off
+log_statement = none
 CONF
 my $dir = $node->basedir;
 append_to_file("$dir/maintain.sql", <<'SQL');
