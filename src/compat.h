@@ -12,12 +12,14 @@
 
 #include "access/amapi.h"
 #include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/nbtxlog.h"
 #include "access/stratnum.h"
 #include "access/tableam.h"
 #include "access/xlog.h"
 #include "access/xloginsert.h"
 #include "catalog/catalog.h"
+#include "catalog/pg_amop.h"
 #include "catalog/pg_class.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
@@ -34,9 +36,11 @@
 #include "storage/procarray.h"
 #include "storage/smgr.h"
 #include "utils/acl.h"
+#include "utils/catcache.h"
 #include "utils/lsyscache.h"
 #include "utils/pg_locale.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 #include "utils/spccache.h"
 #include "utils/wait_event.h"
 
@@ -161,7 +165,25 @@ snii_compat_disable_path(Path *path, Cost *startup_cost, Cost *total_cost)
 }
 
 #if PG_VERSION_NUM >= 180000
-/* Strategies 1 to 5 are btree's. */
+/* Is there any operator of that strategy in an operator family? */
+static inline bool
+snii_compat_has_strategy(Oid family, StrategyNumber strategy)
+{
+	CatCList   *list = SearchSysCacheList1(AMOPSTRATEGY,
+										   ObjectIdGetDatum(family));
+	bool		found = false;
+
+	for (int i = 0; i < list->n_members && !found; i++)
+		found = ((Form_pg_amop) GETSTRUCT(&list->members[i]->tuple))->amopstrategy == strategy;
+	ReleaseCatCacheList(list);
+	return found;
+}
+
+/*
+ * Strategies 1 to 5 are btree's, in families of keys.  Those of full text have
+ * none of them: core must not take such an index for one that finds equal
+ * rows.
+ */
 static inline CompareType
 snii_compat_translate_strategy(StrategyNumber strategy, Oid family)
 {
@@ -185,21 +207,30 @@ snii_compat_translate_strategy(StrategyNumber strategy, Oid family)
 static inline StrategyNumber
 snii_compat_translate_cmptype(CompareType cmptype, Oid family)
 {
+	StrategyNumber strategy;
+
 	switch (cmptype)
 	{
 		case COMPARE_LT:
-			return BTLessStrategyNumber;
+			strategy = BTLessStrategyNumber;
+			break;
 		case COMPARE_LE:
-			return BTLessEqualStrategyNumber;
+			strategy = BTLessEqualStrategyNumber;
+			break;
 		case COMPARE_EQ:
-			return BTEqualStrategyNumber;
+			strategy = BTEqualStrategyNumber;
+			break;
 		case COMPARE_GE:
-			return BTGreaterEqualStrategyNumber;
+			strategy = BTGreaterEqualStrategyNumber;
+			break;
 		case COMPARE_GT:
-			return BTGreaterStrategyNumber;
+			strategy = BTGreaterStrategyNumber;
+			break;
 		default:
 			return InvalidStrategy;
 	}
+	return snii_compat_has_strategy(family, strategy) ? strategy :
+		InvalidStrategy;
 }
 #endif
 
