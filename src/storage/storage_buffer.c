@@ -95,20 +95,15 @@ append_record(Relation index, Buffer buf, const ItemPointerData *tid,
 	uint16		end = ((PageHeader) page)->pd_lower;
 	SniiRecordHeader header = {0};
 	uint16		lower = (uint16) (end + sizeof(header) + len);
-	SniiPatchPart parts[3];
+	SniiPatchPage patch = {.buf = buf};
 
 	header.len = (uint16) len;
 	header.tid = *tid;
-	parts[0].offset = offsetof(PageHeaderData, pd_lower);
-	parts[0].len = sizeof(lower);
-	parts[0].data = &lower;
-	parts[1].offset = end;
-	parts[1].len = sizeof(header);
-	parts[1].data = &header;
-	parts[2].offset = (uint16) (end + sizeof(header));
-	parts[2].len = (uint16) len;
-	parts[2].data = data;
-	snii_storage_patch(index, buf, parts, len > 0 ? 3 : 2);
+	snii_storage_patch_add(&patch, offsetof(PageHeaderData, pd_lower), &lower,
+						   sizeof(lower));
+	snii_storage_patch_add(&patch, end, &header, sizeof(header));
+	snii_storage_patch_add(&patch, end + sizeof(header), data, len);
+	snii_storage_patch(index, &patch, 1);
 }
 
 /*
@@ -198,32 +193,44 @@ lock_open_stretch(Relation index, int lane, int limit, SniiTail *tail)
 static BlockNumber
 hand_out(Relation index, Buffer header, uint64 id, uint32 n, bool begin)
 {
-	SniiListPage *old = snii_storage_list(BufferGetPage(header));
+	Page		page = BufferGetPage(header);
+	const SniiListPage *old = snii_storage_list(page);
 	BlockNumber next = snii_storage_stretch_block(old, old->used);
 	Buffer		prev_buf = InvalidBuffer;
-	Buffer		next_buf = InvalidBuffer;
-	GenericXLogState *state;
+	uint32		used = old->used + n;
+	uint8		flags;
+	PGAlignedBlock first;
+	SniiPatchPage pages[3] = {0};
+	int			npages = 1;
 
 	if (old->used > 0)
 		prev_buf = lock_data_page(index,
 								  snii_storage_stretch_block(old,
 															 old->used - 1),
 								  BUFFER_LOCK_EXCLUSIVE);
-	if (begin)
-		next_buf = snii_storage_fresh_page(index, next);
-	state = GenericXLogStart(index);
-	snii_storage_list(GenericXLogRegisterBuffer(state, header, 0))->used += n;
+	pages[0].buf = header;
+	snii_storage_patch_add(&pages[0], (char *) &old->used - (char *) page,
+						   &used, sizeof(used));
 	if (BufferIsValid(prev_buf) &&
 		snii_storage_page_is(BufferGetPage(prev_buf), SNII_PAGE_BUFFER, id))
-		snii_storage_opaque(GenericXLogRegisterBuffer(state, prev_buf,
-													  0))->flags |=
-			SNII_BUFFER_FULL;
+	{
+		Page		prev = BufferGetPage(prev_buf);
+		uint8	   *field = &snii_storage_opaque(prev)->flags;
+
+		flags = *field | SNII_BUFFER_FULL;
+		pages[npages].buf = prev_buf;
+		snii_storage_patch_add(&pages[npages++], (char *) field - (char *) prev,
+							   &flags, sizeof(flags));
+	}
 	if (begin)
-		snii_storage_records_begin(GenericXLogRegisterBuffer(state, next_buf,
-															 GENERIC_XLOG_FULL_IMAGE), id, 0);
-	GenericXLogFinish(state);
-	if (BufferIsValid(next_buf))
-		UnlockReleaseBuffer(next_buf);
+	{
+		snii_storage_records_begin((Page) first.data, id, 0);
+		pages[npages].buf = snii_storage_fresh_page(index, next);
+		pages[npages++].image = first.data;
+	}
+	snii_storage_patch(index, pages, npages);
+	if (begin)
+		UnlockReleaseBuffer(pages[npages - 1].buf);
 	if (BufferIsValid(prev_buf))
 		UnlockReleaseBuffer(prev_buf);
 	return next;

@@ -460,23 +460,18 @@ append_record(Relation index, Buffer buf, const SniiRecord *record)
 {
 	Page		page = BufferGetPage(buf);
 	uint16		end = ((PageHeader) page)->pd_lower;
-	uint32		len = sizeof(SniiRecordHeader) + record->len;
-	uint16		lower = (uint16) (end + len);
-	char		bytes[sizeof(SniiRecordHeader) + SNII_ORDERED_MAX_BODY];
 	SniiRecordHeader header = {0};
-	SniiPatchPart parts[2];
+	uint16		lower = (uint16) (end + sizeof(header) + record->len);
+	SniiPatchPage patch = {.buf = buf};
 
 	header.len = (uint16) record->len;
 	header.tid = record->tid;
-	memcpy(bytes, &header, sizeof(header));
-	memcpy(bytes + sizeof(header), record->data, record->len);
-	parts[0].offset = offsetof(PageHeaderData, pd_lower);
-	parts[0].len = sizeof(lower);
-	parts[0].data = &lower;
-	parts[1].offset = end;
-	parts[1].len = (uint16) len;
-	parts[1].data = bytes;
-	snii_storage_patch(index, buf, parts, 2);
+	snii_storage_patch_add(&patch, offsetof(PageHeaderData, pd_lower), &lower,
+						   sizeof(lower));
+	snii_storage_patch_add(&patch, end, &header, sizeof(header));
+	snii_storage_patch_add(&patch, end + sizeof(header), record->data,
+						   record->len);
+	snii_storage_patch(index, &patch, 1);
 }
 
 /* Show the live records of a locked leaf to the check; false: refused. */

@@ -4,11 +4,12 @@
  *	  Changing a few bytes of a page, logged as just these bytes.
  *
  * GenericXLogFinish() finds out what changed by comparing copies of whole
- * pages, which costs several microseconds; an append to the write buffer
- * knows it.  The record written here is the one that GenericXLogFinish()
- * would write (resource manager Generic, for block 0 a sequence of offset,
- * length, bytes, as in src/backend/access/transam/generic_xlog.c from 9.6
- * on), so every server replays it without this library.
+ * pages, which costs several microseconds for each of them; an append to the
+ * write buffer, and whoever begins a page of it, know it.  The record written
+ * here is the one that GenericXLogFinish() would write (resource manager
+ * Generic, for a block an image, or a sequence of offset, length, bytes, as in
+ * src/backend/access/transam/generic_xlog.c from 9.6 on), so every server
+ * replays it without this library.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,50 +30,94 @@ typedef struct PartHeader
 
 StaticAssertDecl(sizeof(PartHeader) == 4, "fragment header of generic WAL");
 
-void
-snii_storage_patch(Relation index, Buffer buf, const SniiPatchPart *parts,
-				   int nparts)
+/* Where the parts of a page go; a header for each run of adjacent parts. */
+typedef struct Headers
 {
-	Page		page = BufferGetPage(buf);
 	PartHeader	headers[SNII_PATCH_PARTS];
 	int			header_of[SNII_PATCH_PARTS];
-	int			nheaders = 0;
+} Headers;
 
-	Assert(nparts > 0 && nparts <= SNII_PATCH_PARTS);
-	for (int i = 0; i < nparts; i++)
+static void
+make_headers(const SniiPatchPage *page, Headers *h)
+{
+	int			n = 0;
+
+	for (int i = 0; i < page->nparts; i++)
 	{
-		PartHeader *last = nheaders > 0 ? &headers[nheaders - 1] : NULL;
+		const SniiPatchPart *part = &page->parts[i];
 
-		if (last != NULL && last->offset + last->len == parts[i].offset)
-			last->len += parts[i].len;
+		if (n > 0 && h->headers[n - 1].offset + h->headers[n - 1].len ==
+			part->offset)
+			h->headers[n - 1].len += part->len;
 		else
 		{
-			headers[nheaders].offset = parts[i].offset;
-			headers[nheaders].len = parts[i].len;
-			nheaders++;
+			h->headers[n].offset = part->offset;
+			h->headers[n].len = part->len;
+			n++;
 		}
-		header_of[i] = nheaders - 1;
+		h->header_of[i] = n - 1;
+	}
+}
+
+/* Change a page, in a critical section. */
+static void
+apply(const SniiPatchPage *page)
+{
+	char	   *to = (char *) BufferGetPage(page->buf);
+
+	if (page->image != NULL)
+		memcpy(to, page->image, BLCKSZ);
+	for (int i = 0; i < page->nparts; i++)
+		memcpy(to + page->parts[i].offset, page->parts[i].data,
+			   page->parts[i].len);
+	MarkBufferDirty(page->buf);
+}
+
+static void
+register_page(uint8 id, const SniiPatchPage *page, Headers *h)
+{
+	if (page->image != NULL)
+	{
+		XLogRegisterBuffer(id, page->buf, REGBUF_FORCE_IMAGE | REGBUF_STANDARD);
+		return;
+	}
+	XLogRegisterBuffer(id, page->buf, REGBUF_STANDARD);
+	for (int i = 0; i < page->nparts; i++)
+	{
+		if (i == 0 || h->header_of[i] != h->header_of[i - 1])
+			XLogRegisterBufData(id, (char *) &h->headers[h->header_of[i]],
+								sizeof(PartHeader));
+		XLogRegisterBufData(id, (char *) unconstify(void *,
+													page->parts[i].data),
+							page->parts[i].len);
+	}
+}
+
+void
+snii_storage_patch(Relation index, const SniiPatchPage *pages, int npages)
+{
+	Headers		headers[SNII_PATCH_PAGES];
+
+	Assert(npages > 0 && npages <= SNII_PATCH_PAGES);
+	for (int i = 0; i < npages; i++)
+	{
+		Assert(pages[i].nparts <= SNII_PATCH_PARTS);
+		Assert((pages[i].image != NULL) != (pages[i].nparts > 0));
+		make_headers(&pages[i], &headers[i]);
 	}
 	START_CRIT_SECTION();
-	for (int i = 0; i < nparts; i++)
-		memcpy((char *) page + parts[i].offset, parts[i].data, parts[i].len);
-	MarkBufferDirty(buf);
+	for (int i = 0; i < npages; i++)
+		apply(&pages[i]);
 	if (RelationNeedsWAL(index))
 	{
 		XLogRecPtr	lsn;
 
 		XLogBeginInsert();
-		XLogRegisterBuffer(0, buf, REGBUF_STANDARD);
-		for (int i = 0; i < nparts; i++)
-		{
-			if (i == 0 || header_of[i] != header_of[i - 1])
-				XLogRegisterBufData(0, (char *) &headers[header_of[i]],
-									sizeof(PartHeader));
-			XLogRegisterBufData(0, (char *) unconstify(void *, parts[i].data),
-								parts[i].len);
-		}
+		for (int i = 0; i < npages; i++)
+			register_page((uint8) i, &pages[i], &headers[i]);
 		lsn = XLogInsert(RM_GENERIC_ID, 0);
-		PageSetLSN(page, lsn);
+		for (int i = 0; i < npages; i++)
+			PageSetLSN(BufferGetPage(pages[i].buf), lsn);
 	}
 	END_CRIT_SECTION();
 }
