@@ -730,6 +730,13 @@ CREATE FUNCTION @extschema@.snii_check(index regclass,
 COMMENT ON FUNCTION @extschema@.snii_check(regclass, boolean) IS
 	'verify an index; silent when all is well';
 
+CREATE FUNCTION @extschema@.snii_prewarm(index regclass,
+	what text DEFAULT 'filters') RETURNS bigint
+	AS 'MODULE_PATHNAME', 'snii_prewarm'
+	LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION @extschema@.snii_prewarm(regclass, text) IS
+	'read pages of an index into shared buffers: filters (what look-ups begin with) or all';
+
 CREATE FUNCTION @extschema@.snii_segments(index regclass,
 	OUT id bigint, OUT kind text, OUT tier integer, OUT documents bigint,
 	OUT dead bigint, OUT pages bigint, OUT bytes bigint) RETURNS SETOF record

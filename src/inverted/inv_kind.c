@@ -13,6 +13,7 @@
 #include "inverted/inv_check.h"
 #include "inverted/inv_columns.h"
 #include "inverted/inv_dead.h"
+#include "inverted/inv_format.h"
 #include "inverted/inv_kind.h"
 #include "inverted/inv_merge.h"
 
@@ -22,6 +23,8 @@
 static const SniiKind inverted_kind = {
 	.id = SNII_KIND_INVERTED,
 	.name = "inverted",
+	.warm = 1 << SNII_INV_STREAM_HEAD | 1 << SNII_INV_STREAM_DICT |
+	1 << SNII_INV_STREAM_INDEX,
 	.build = snii_inv_kind_build,
 	.merge = snii_inv_kind_merge,
 	.tids = snii_inv_kind_tids,

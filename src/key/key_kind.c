@@ -254,6 +254,8 @@ key_order(Relation index)
 static const SniiKind key_kind = {
 	.id = SNII_KIND_KEY,
 	.name = "key",
+	.warm = 1 << SNII_KEY_STREAM_HEAD | 1 << SNII_KEY_STREAM_INDEX |
+	1 << SNII_KEY_STREAM_FILTER,
 	.build = key_build,
 	.merge = snii_key_merge,
 	.tids = key_tids,

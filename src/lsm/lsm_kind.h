@@ -60,6 +60,8 @@ typedef struct SniiKind
 {
 	uint8		id;				/* SniiKindId */
 	const char *name;
+	uint32		warm;			/* bits of the streams that look-ups begin
+								 * with */
 
 	/*
 	 * Write a segment of all records of source, without delete marks.
