@@ -99,7 +99,7 @@ _PG_init(void)
 							PGC_SUSET, GUC_UNIT_MS, NULL, NULL, NULL);
 	DefineCustomIntVariable("snii.max_workers",
 							"Background workers that serve all indexes of the server.",
-							"Takes effect if snii is in shared_preload_libraries.",
+							"At most so many at a time; 0: none.",
 							&snii_lsm_max_workers, 2, 0, 64, PGC_SIGHUP, 0,
 							NULL, NULL, NULL);
 	MarkGUCPrefixReserved("snii");

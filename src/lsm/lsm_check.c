@@ -152,6 +152,15 @@ compare_tids(const void *a, const void *b)
 	return ItemPointerCompare((ItemPointer) a, (ItemPointer) b);
 }
 
+/* A table may have billions of rows: this can be interrupted. */
+#define ST_SORT sort_tids
+#define ST_ELEMENT_TYPE ItemPointerData
+#define ST_COMPARE(a, b) compare_tids(a, b)
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
 void
 snii_lsm_check(Relation index, bool strict, SniiTidList *tids)
 {
@@ -181,7 +190,7 @@ snii_lsm_check(Relation index, bool strict, SniiTidList *tids)
 	snii_lsm_view_release(view);
 	if (tids == NULL || tids->n == 0)
 		return;
-	qsort(tids->tids, tids->n, sizeof(ItemPointerData), compare_tids);
+	sort_tids(tids->tids, tids->n);
 
 	/*
 	 * Beside a VACUUM that goes on, an entry may have died after we read it

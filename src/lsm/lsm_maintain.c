@@ -80,10 +80,18 @@ compare_ordinals(const void *a, const void *b)
 	return x < y ? -1 : x > y ? 1 : 0;
 }
 
+#define ST_SORT sort_values
+#define ST_ELEMENT_TYPE uint64
+#define ST_COMPARE(a, b) compare_ordinals(a, b)
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
 static void
 sort_ordinals(Ordinals *list)
 {
-	qsort(list->values, list->n, sizeof(uint64), compare_ordinals);
+	sort_values(list->values, list->n);
 }
 
 static void

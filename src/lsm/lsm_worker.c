@@ -30,6 +30,7 @@
 
 #include "lsm/lsm_launcher.h"
 #include "lsm/lsm_maintain.h"
+#include "lsm/lsm_place.h"
 #include "lsm/lsm_policy.h"
 #include "lsm/lsm_worker.h"
 #include "storage/storage_alloc.h"
@@ -107,19 +108,22 @@ worker_tag(LOCKTAG *tag, Oid index)
 static LOCKTAG my_tag;
 static bool have_tag = false;
 
-/* False if another worker has it. */
+/* False if another worker has it, or others have all places. */
 static bool
 take_worker_lock(void)
 {
-	for (int i = 0; i < LOCK_ATTEMPTS && !have_tag; i++)
+	bool		placed = snii_lsm_launcher_exists();
+
+	for (int i = 0; i < LOCK_ATTEMPTS && !(have_tag && placed); i++)
 	{
 		if (i > 0)
 			pg_usleep(10000L);
 		CHECK_FOR_INTERRUPTS();
-		have_tag = LockAcquire(&my_tag, ExclusiveLock, true, true) !=
+		placed = placed || snii_lsm_place_take();
+		have_tag = have_tag || LockAcquire(&my_tag, ExclusiveLock, true, true) !=
 			LOCKACQUIRE_NOT_AVAIL;
 	}
-	return have_tag;
+	return have_tag && placed;
 }
 
 /* before_shmem_exit callback */
@@ -129,6 +133,7 @@ drop_worker_lock(int code, Datum arg)
 	if (have_tag)
 		LockRelease(&my_tag, ExclusiveLock, true);
 	have_tag = false;
+	snii_lsm_place_drop();
 }
 
 /* Is a worker at work for this index? */
@@ -202,6 +207,8 @@ snii_lsm_worker_request(Relation index)
 										 snii_lsm_buffer_limit_kb);
 	if (has_worker(RelationGetRelid(index)))
 		return true;
+	if (!snii_lsm_place_is_free())
+		return false;
 	order.database = MyDatabaseId;
 	order.index = RelationGetRelid(index);
 	order.limit_kb = snii_lsm_buffer_limit_kb;
@@ -475,6 +482,7 @@ work_safely(Oid oid, bool any)
 			EmitErrorReport();
 		AbortCurrentTransaction();
 		have_tag = false;
+		snii_lsm_place_forget();
 		MemoryContextSwitchTo(context);
 		FlushErrorState();
 		RESUME_INTERRUPTS();
@@ -514,6 +522,23 @@ rest(void)
 }
 
 /*
+ * Without a pool nobody knows who waits for a place: a worker that has had
+ * one for long leaves it for a moment, in which inserters of other indexes
+ * may have a worker started.  False if one did.
+ */
+static bool
+give_others_a_chance(TimestampTz *begin)
+{
+	if (snii_lsm_launcher_exists() ||
+		!TimestampDifferenceExceeds(*begin, GetCurrentTimestamp(), SERVE_MS))
+		return true;
+	snii_lsm_place_drop();
+	(void) linger();
+	*begin = GetCurrentTimestamp();
+	return take_worker_lock();
+}
+
+/*
  * Work until there is nothing to do for a while.  Whoever woke this worker
  * wants a flush.
  */
@@ -539,6 +564,11 @@ work_until_idle(Oid index)
 		{
 			if (result == WORK_DONE)
 				snii_lsm_launcher_again();
+			break;
+		}
+		if (!give_others_a_chance(&begin))
+		{
+			result = WORK_GONE;
 			break;
 		}
 		idle = result == WORK_DONE ? 0 : idle + 1;
