@@ -644,6 +644,24 @@ compare_record(const SniiKeyMultiget *m, const SniiKeyEntry *record, int i)
 }
 
 /*
+ * Next record of the leaf at hand that may have the one key (number in
+ * ascending order), or, if that is -1, next one at all.
+ */
+static inline bool
+next_record(const SniiKeyMultiget *m, int only, uint32 *at,
+			SniiRecord *record, bool *dead)
+{
+	SniiKeyPos	pos;
+
+	if (only < 0 || !m->desc->all_bytes)
+		return snii_storage_ordered_next(m->index, m->leaf, at, record, dead);
+	pos = key_pos(m, ascending(m, only), false);
+	return snii_storage_ordered_find(m->index, m->leaf, at, pos.bytes,
+									 pos.len, snii_key_record_skip(m->desc),
+									 record, dead);
+}
+
+/*
  * Note the records of the leaf at hand that have one of the keys from first
  * to last, which are numbers in ascending order.
  */
@@ -654,7 +672,7 @@ read_leaf(SniiKeyMultiget *m, int first, int last)
 	uint32		at = 0;
 	bool		dead;
 
-	while (snii_storage_ordered_next(m->index, m->leaf, &at, &record, &dead))
+	while (next_record(m, first == last ? first : -1, &at, &record, &dead))
 	{
 		SniiKeyEntry entry;
 		int			low = first;

@@ -47,4 +47,11 @@ extern void snii_key_record_order(const SniiKeyDesc *desc, SniiOrder *order);
 extern void snii_key_record_order_back(const SniiKeyDesc *desc,
 									   SniiOrder *order);
 
+/* Bytes of a record's body before its key. */
+static inline uint32
+snii_key_record_skip(const SniiKeyDesc *desc)
+{
+	return desc->nattrs > desc->nkeys ? sizeof(uint16) : 0;
+}
+
 #endif							/* SNII_KEY_RECORD_H */

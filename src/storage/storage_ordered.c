@@ -195,7 +195,7 @@ lock_leaf(Relation index, BlockNumber blk, uint64 id, int lockmode)
 {
 	Buffer		buf;
 
-	if (blk < SNII_FIRST_FREE_BLOCK || blk >= RelationGetNumberOfBlocks(index))
+	if (blk < SNII_FIRST_FREE_BLOCK || !snii_storage_block_exists(index, blk))
 		snii_storage_corrupted(index, blk, "leaf does not exist");
 	buf = ReadBuffer(index, blk);
 	snii_storage_lock_page(index, buf, lockmode);
@@ -280,6 +280,35 @@ snii_storage_ordered_next(Relation index, const SniiLeafCopy *copy,
 	return next_record(index, copy->data, copy->nbytes, at, record, dead);
 }
 
+bool
+snii_storage_ordered_find(Relation index, const SniiLeafCopy *copy,
+						  uint32 *at, const uint8 *bytes, uint32 len,
+						  uint32 skip, SniiRecord *record, bool *dead)
+{
+	uint64		first = 0;
+
+	if (len >= sizeof(first))
+		memcpy(&first, bytes, sizeof(first));
+	while (copy->nbytes - *at >= sizeof(SniiRecordHeader) + skip + len)
+	{
+		const char *body = copy->data + *at + sizeof(SniiRecordHeader) + skip;
+		SniiRecordHeader header;
+		uint64		begin = 0;
+
+		if (len >= sizeof(begin))
+			memcpy(&begin, body, sizeof(begin));
+		if (begin == first && memcmp(body, bytes, len) == 0)
+			return next_record(index, copy->data, copy->nbytes, at, record,
+							   dead);
+		memcpy(&header, copy->data + *at, sizeof(header));
+		*at += sizeof(header) + header.len;
+		if (*at > copy->nbytes)
+			snii_storage_corrupted(index, InvalidBlockNumber,
+								   "leaf has a damaged record");
+	}
+	return false;
+}
+
 /*
  * Lock the fence page of a stretch of a view in share mode; InvalidBuffer if
  * there is none, since nothing had been inserted.
@@ -291,7 +320,7 @@ read_fence(Relation index, const SniiDirEntry *stretch)
 
 	if (!BlockNumberIsValid(stretch->side_head))
 		return InvalidBuffer;
-	if (stretch->side_head >= RelationGetNumberOfBlocks(index))
+	if (!snii_storage_block_exists(index, stretch->side_head))
 		snii_storage_corrupted(index, stretch->side_head,
 							   "fence page does not exist");
 	buf = lock_fence(index, stretch->side_head, stretch->id,

@@ -149,6 +149,16 @@ extern bool snii_storage_ordered_next(Relation index,
 									  SniiRecord *record, bool *dead);
 
 /*
+ * The same, of the records whose body has these bytes behind its first "skip",
+ * and perhaps of a few others: the caller tests what it gets.
+ */
+extern bool snii_storage_ordered_find(Relation index,
+									  const SniiLeafCopy *copy, uint32 *at,
+									  const uint8 *bytes, uint32 len,
+									  uint32 skip, SniiRecord *record,
+									  bool *dead);
+
+/*
  * Verify the fence page of a stretch, and that each record is in its range.
  * Raises ERRCODE_INDEX_CORRUPTED.
  */

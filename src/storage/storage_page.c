@@ -124,7 +124,7 @@ snii_storage_read_page(Relation index, BlockNumber blk, int lockmode,
 
 	/* The fixed blocks are there. */
 	if (blk >= SNII_FIRST_FREE_BLOCK &&
-		(!BlockNumberIsValid(blk) || blk >= RelationGetNumberOfBlocks(index)))
+		!snii_storage_block_exists(index, blk))
 		snii_storage_corrupted(index, blk,
 							   "reference to a block beyond the end");
 	buf = ReadBuffer(index, blk);

@@ -50,6 +50,21 @@ snii_storage_tid_is_valid(const ItemPointerData *tid)
 		ItemPointerGetOffsetNumberNoCheck(tid) <= MaxHeapTuplesPerPage;
 }
 
+/*
+ * Is a block in the file?  Asks the system only about blocks beyond those that
+ * were there when it was asked last: the file does not shrink under us.
+ */
+static inline bool
+snii_storage_block_exists(Relation index, BlockNumber blk)
+{
+	BlockNumber known =
+	RelationGetSmgr(index)->smgr_cached_nblocks[MAIN_FORKNUM];
+
+	if (BlockNumberIsValid(known) && blk < known)
+		return true;
+	return BlockNumberIsValid(blk) && blk < RelationGetNumberOfBlocks(index);
+}
+
 /* Begin an empty page; the payload is zeroed. */
 extern void snii_storage_page_init(Page page, SniiPageKind kind, uint64 owner,
 								   int stream);
