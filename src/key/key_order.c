@@ -212,8 +212,11 @@ bool
 snii_key_equal(const SniiKeyDesc *desc, const uint8 *a, uint32 alen,
 			   const uint8 *b, uint32 blen)
 {
+	/* Keys that are neighbours differ at their ends, if they do. */
 	if (desc->all_bytes)
-		return alen == blen && memcmp(a, b, alen) == 0;
+		return alen == blen &&
+			(alen == 0 || (a[alen - 1] == b[alen - 1] &&
+						   memcmp(a, b, alen) == 0));
 	return compare_columns(desc, a, alen, b, blen, false) == 0;
 }
 

@@ -161,13 +161,30 @@ sift_item(const SniiKeyScan *scan, Stretch *s, int i)
 }
 
 /*
+ * The byte in which keys of an interval that is a point most likely differ
+ * from the others: the last one.  NULL if it is no point, or bytes say nothing.
+ */
+static const uint8 *
+point_byte(const SniiKeyDesc *desc, const SniiKeyPos *lower,
+		   const SniiKeyPos *upper)
+{
+	return desc->all_bytes && lower->len > 0 && lower->len == upper->len &&
+		memcmp(lower->bytes, upper->bytes, lower->len) == 0 ?
+		&lower->bytes[lower->len - 1] : NULL;
+}
+
+/*
  * Is a key, without its TID, before lower or behind upper by its first bytes
- * already?  Most of a leaf is, in a point look-up.
+ * already?  Most of a leaf is, in a point look-up, and point, from
+ * point_byte(), tells without a call.
  */
 static inline bool
 is_far(const SniiKeyDesc *desc, const SniiKeyEntry *key,
-	   const SniiKeyPos *lower, const SniiKeyPos *upper)
+	   const SniiKeyPos *lower, const SniiKeyPos *upper, const uint8 *point)
 {
+	if (point != NULL && key->len >= lower->len &&
+		key->str[lower->len - 1] != *point)
+		return true;
 	return desc->all_bytes &&
 		(memcmp(key->str, lower->bytes, Min(key->len, lower->len)) < 0 ||
 		 memcmp(key->str, upper->bytes, Min(key->len, upper->len)) > 0);
@@ -184,6 +201,7 @@ fill_leaf(SniiKeyScan *scan, Source *source, const SniiKeyPos *from)
 	bool		forward = ScanDirectionIsForward(scan->dir);
 	const SniiKeyPos *lower = forward ? from : &scan->lower;
 	const SniiKeyPos *upper = forward ? &scan->upper : from;
+	const uint8 *point = point_byte(scan->desc, lower, upper);
 	SniiRecord	record;
 	uint32		at = 0;
 	uint32		used = 0;
@@ -202,7 +220,7 @@ fill_leaf(SniiKeyScan *scan, Source *source, const SniiKeyPos *from)
 		if (dead)
 			continue;
 		snii_key_record_parse(scan->desc, &record, &entry);
-		if (is_far(scan->desc, &entry, lower, upper))
+		if (is_far(scan->desc, &entry, lower, upper, point))
 			continue;
 		if (used + entry.len + SNII_KEY_TID_BYTES > LEAF_STRINGS)
 			elog(ERROR, "leaf of index \"%s\" holds too much",
