@@ -329,6 +329,25 @@ snii_compat_pressure_event(void)
 	index_beginscan(heap, index, snapshot, nkeys, 0)
 #endif
 
+/* Where the access method's part of a parallel scan's shared memory is. */
+#if PG_VERSION_NUM >= 180000
+#define snii_compat_parallel_area(parallel) \
+	((void *) ((char *) (parallel) + (parallel)->ps_offset_am))
+#else
+#define snii_compat_parallel_area(parallel) \
+	((void *) ((char *) (parallel) + (parallel)->ps_offset))
+#endif
+
+/* Parameters of amestimateparallelscan. */
+#if PG_VERSION_NUM >= 180000
+#define SNII_ESTIMATE_PARALLEL_PARAMETERS \
+	Relation index, int nkeys, int norderbys
+#elif PG_VERSION_NUM >= 170000
+#define SNII_ESTIMATE_PARALLEL_PARAMETERS	int nkeys, int norderbys
+#else
+#define SNII_ESTIMATE_PARALLEL_PARAMETERS	void
+#endif
+
 /* ExecutorRun_hook has one argument less in 18. */
 #if PG_VERSION_NUM >= 180000
 #define SNII_EXECUTOR_RUN_PARAMETERS \

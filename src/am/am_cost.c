@@ -154,6 +154,12 @@ snii_am_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 		index_close(index, NoLock);
 		return;
 	}
+
+	/*
+	 * amcanparallel is for key indexes.  Core looks at it after it has asked
+	 * what the scan by one process costs, that is, here.
+	 */
+	info->amcanparallel = false;
 	foreach(lc, path->indexclauses)
 	{
 		IndexClause *clause = lfirst_node(IndexClause, lc);

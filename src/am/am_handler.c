@@ -13,6 +13,7 @@
 #include "am/am_cost.h"
 #include "am/am_handler.h"
 #include "am/am_options.h"
+#include "am/am_key_parallel.h"
 #include "am/am_key_scan.h"
 #include "am/am_options.h"
 #include "am/am_scan.h"
@@ -95,6 +96,23 @@ endscan(IndexScanDesc scan)
 		snii_am_endscan(scan);
 }
 
+/* ----------------------------------------------------------------
+ *		Parallel scans: of key indexes (am_cost.c keeps others from it)
+ * ----------------------------------------------------------------
+ */
+
+static Size
+estimateparallelscan(SNII_ESTIMATE_PARALLEL_PARAMETERS)
+{
+	return snii_am_key_parallel_size();
+}
+
+static void
+parallelrescan(IndexScanDesc scan)
+{
+	snii_am_key_parallel_reset(snii_compat_parallel_area(scan->parallel_scan));
+}
+
 /*
  * Keys are in the index as they were stored.  Plans that return them trust the
  * visibility map, which needs the barrier.
@@ -124,7 +142,7 @@ snii_handler(PG_FUNCTION_ARGS)
 	am->amstorage = true;
 	am->amclusterable = false;
 	am->ampredlocks = true;
-	am->amcanparallel = false;
+	am->amcanparallel = true;
 	am->amcaninclude = true;
 	am->amusemaintenanceworkmem = true;
 	am->amparallelvacuumoptions = VACUUM_OPTION_NO_PARALLEL;
@@ -150,9 +168,9 @@ snii_handler(PG_FUNCTION_ARGS)
 	am->amendscan = endscan;
 	am->ammarkpos = snii_am_key_markpos;
 	am->amrestrpos = snii_am_key_restrpos;
-	am->amestimateparallelscan = NULL;
-	am->aminitparallelscan = NULL;
-	am->amparallelrescan = NULL;
+	am->amestimateparallelscan = estimateparallelscan;
+	am->aminitparallelscan = snii_am_key_parallel_init;
+	am->amparallelrescan = parallelrescan;
 
 	PG_RETURN_POINTER(am);
 }

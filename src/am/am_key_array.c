@@ -15,6 +15,7 @@
 
 #include "access/nbtree.h"
 #include "catalog/pg_type.h"
+#include "common/int.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
@@ -269,4 +270,52 @@ snii_am_key_next_elements(SniiArrayKey *arrays, int narrays,
 		array->current = forward ? 0 : array->nelements - 1;
 	}
 	return false;
+}
+
+uint64
+snii_am_key_combinations(const SniiArrayKey *arrays, int narrays)
+{
+	uint64		n = 1;
+
+	for (int i = 0; i < narrays; i++)
+		if (!arrays[i].tested &&
+			pg_mul_u64_overflow(n, (uint64) arrays[i].nelements, &n))
+			return PG_UINT64_MAX;
+	return n;
+}
+
+uint64
+snii_am_key_get_combination(const SniiArrayKey *arrays, int narrays,
+							ScanDirection dir)
+{
+	uint64		number = 0;
+
+	for (int i = 0; i < narrays; i++)
+	{
+		const SniiArrayKey *array = &arrays[i];
+
+		if (!array->tested)
+			number = number * (uint64) array->nelements +
+				(uint64) (ScanDirectionIsForward(dir) ? array->current :
+						  array->nelements - 1 - array->current);
+	}
+	return number;
+}
+
+void
+snii_am_key_set_combination(SniiArrayKey *arrays, int narrays,
+							ScanDirection dir, uint64 number)
+{
+	for (int i = narrays - 1; i >= 0; i--)
+	{
+		SniiArrayKey *array = &arrays[i];
+		int			digit;
+
+		if (array->tested)
+			continue;
+		digit = (int) (number % (uint64) array->nelements);
+		number /= (uint64) array->nelements;
+		array->current = ScanDirectionIsForward(dir) ? digit :
+			array->nelements - 1 - digit;
+	}
 }

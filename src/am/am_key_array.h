@@ -58,4 +58,15 @@ extern void snii_am_key_first_elements(SniiArrayKey *arrays, int narrays,
 extern bool snii_am_key_next_elements(SniiArrayKey *arrays, int narrays,
 									  ScanDirection dir);
 
+/*
+ * Combinations by number, in the order of a direction from 0 on.  Their count
+ * is at most PG_UINT64_MAX.
+ */
+extern uint64 snii_am_key_combinations(const SniiArrayKey *arrays,
+									   int narrays);
+extern uint64 snii_am_key_get_combination(const SniiArrayKey *arrays,
+										  int narrays, ScanDirection dir);
+extern void snii_am_key_set_combination(SniiArrayKey *arrays, int narrays,
+										ScanDirection dir, uint64 number);
+
 #endif							/* SNII_AM_KEY_ARRAY_H */

@@ -17,6 +17,10 @@
  * combination at hand, when the direction changes, at a restored mark, where
  * a key has very many entries, and when the barrier was let go of.
  *
+ * Of a parallel scan each participant takes one part after the other
+ * (am_key_parallel.h): some combinations, or a piece of the interval of one.
+ * Within a part it is a scan like others.
+ *
  * A scan owns two memory contexts: keys, reset by rescan, and one for the
  * row at hand.  Pins that a scan holds are released by endscan or with the
  * transaction's resource owner.
@@ -26,6 +30,7 @@
 #include "postgres.h"
 
 #include "am/am_key_array.h"
+#include "am/am_key_parallel.h"
 #include "am/am_key_scan.h"
 #include "key/key_multiget.h"
 #include "key/key_scan.h"
@@ -46,6 +51,14 @@
 
 /* Of the pages of rows one in so many is asked for, to see if it is there. */
 #define HEAP_SAMPLE			16
+
+/*
+ * Combinations of a part: that share of what is left, but no more than so
+ * many.  Where more are left than that, intervals are not cut.
+ */
+#define PART_SHARE			32
+#define PART_COMBINATIONS	64
+#define MANY_COMBINATIONS	256
 
 typedef enum KeyScanMode
 {
@@ -80,6 +93,12 @@ typedef struct KeyScanState
 
 	KeyScanMode mode;
 	KeyScanNext next;
+
+	/* The part at hand, of a parallel scan. */
+	bool		parallel;
+	SniiKeyPart part;
+	ScanDirection part_dir;
+	SniiKeySplitter *splitter;	/* NULL until it is needed */
 
 	/* The interval at hand. */
 	MemoryContext interval_context; /* NULL until there is one */
@@ -136,6 +155,7 @@ close_view(KeyScanState *state)
 		snii_lsm_view_release(state->view);
 	state->scan = NULL;
 	state->multiget = NULL;
+	state->splitter = NULL;
 	state->view = NULL;
 	MemoryContextReset(state->view_context);
 }
@@ -171,6 +191,7 @@ snii_am_key_rescan(IndexScanDesc scan, ScanKey keys)
 	MemoryContextReset(state->context);
 	MemoryContextReset(state->row_context);
 	memset(&state->mark, 0, sizeof(state->mark));
+	memset(&state->part, 0, sizeof(state->part));
 	state->batch_elements = NULL;
 	state->batch_size = scan->heapRelation != NULL ? FIRST_BATCH :
 		FIRST_BATCH_BITMAP;
@@ -219,7 +240,7 @@ set_elements(KeyScanState *state)
 				state->arrays[i].elements[state->arrays[i].current];
 }
 
-/* The interval of the scan keys. */
+/* The interval of the scan keys, or of the part of it at hand. */
 static void
 make_interval(KeyScanState *state)
 {
@@ -235,6 +256,8 @@ make_interval(KeyScanState *state)
 	snii_key_interval(state->desc, state->keys, state->nkeys,
 					  &state->interval);
 	MemoryContextSwitchTo(old);
+	if (state->parallel && !state->interval.empty)
+		snii_am_key_part_cut(&state->part, state->part_dir, &state->interval);
 }
 
 /* ----------------------------------------------------------------
@@ -263,6 +286,7 @@ start_scan(IndexScanDesc scan)
 {
 	KeyScanState *state = scan->opaque;
 
+	state->parallel = scan->parallel_scan != NULL;
 	pgstat_count_index_scan(scan->indexRelation);
 	if (scan->xs_snapshot != NULL)
 		PredicateLockRelation(scan->indexRelation, scan->xs_snapshot);
@@ -430,6 +454,20 @@ next_of_interval(IndexScanDesc scan, ScanDirection dir)
 	return false;
 }
 
+/*
+ * To the combination behind the one at hand; false if there is none, or it is
+ * not of the part.
+ */
+static bool
+next_elements(KeyScanState *state, ScanDirection dir)
+{
+	if (state->parallel &&
+		snii_am_key_get_combination(state->arrays, state->narrays, dir) + 1 >=
+		state->part.end)
+		return false;
+	return snii_am_key_next_elements(state->arrays, state->narrays, dir);
+}
+
 /* ----------------------------------------------------------------
  *		Batches
  * ----------------------------------------------------------------
@@ -483,7 +521,7 @@ fill_batch(KeyScanState *state, ScanDirection dir)
 			return n;
 		}
 		CHECK_FOR_INTERRUPTS();
-	} while (snii_am_key_next_elements(state->arrays, state->narrays, dir));
+	} while (next_elements(state, dir));
 	state->next = SNII_NEXT_NONE;
 	return n;
 }
@@ -603,26 +641,80 @@ next_of_batch(IndexScanDesc scan)
  * ----------------------------------------------------------------
  */
 
+/*
+ * Decide how large a part is that has the combination at hand, whose interval
+ * was made: some combinations, if they are keys or there are many; else a piece
+ * of the interval.
+ */
+static void
+size_part(IndexScanDesc scan, uint64 total, ScanDirection dir)
+{
+	KeyScanState *state = scan->opaque;
+	SniiKeyPart *part = &state->part;
+	uint64		left = total - part->begin;
+
+	if (part->from.len == 0 &&
+		(state->interval.empty || state->interval.point ||
+		 left > MANY_COMBINATIONS))
+	{
+		part->end = part->begin +
+			Min(Max(left / PART_SHARE, 1), PART_COMBINATIONS);
+		return;
+	}
+	if (state->splitter == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(state->view_context);
+
+		state->splitter = snii_key_splitter_begin(scan->indexRelation,
+												  state->desc, state->view);
+		MemoryContextSwitchTo(old);
+	}
+	(void) snii_key_split(state->splitter, &state->interval.lower,
+						  &state->interval.upper, dir, &part->to);
+}
+
+/* Take the next part of a parallel scan; false if there is none. */
+static bool
+next_part(IndexScanDesc scan, ScanDirection dir)
+{
+	KeyScanState *state = scan->opaque;
+	MemoryContext old = MemoryContextSwitchTo(state->context);
+	uint64		total = snii_am_key_combinations(state->arrays,
+												 state->narrays);
+	bool		found = snii_am_key_part_begin(scan, total, &state->part);
+
+	if (found)
+	{
+		state->part_dir = dir;
+		snii_am_key_set_combination(state->arrays, state->narrays, dir,
+									state->part.begin);
+		set_elements(state);
+		make_interval(state);
+		size_part(scan, total, dir);
+		snii_am_key_part_end(scan, &state->part);
+	}
+	MemoryContextSwitchTo(old);
+	return found;
+}
+
 /* To the combination that is next; false if there is none. */
 static bool
-next_combination(KeyScanState *state, ScanDirection dir)
+next_combination(IndexScanDesc scan, ScanDirection dir)
 {
-	if (state->mode == SNII_SCAN_NOWHERE)
+	KeyScanState *state = scan->opaque;
+
+	if (state->mode != SNII_SCAN_NOWHERE)
 	{
-		snii_am_key_first_elements(state->arrays, state->narrays, dir);
-		return true;
-	}
-	switch (state->next)
-	{
-		case SNII_NEXT_AT:
+		if (state->next == SNII_NEXT_AT)
 			return true;
-		case SNII_NEXT_BEHIND:
-			return snii_am_key_next_elements(state->arrays, state->narrays,
-											 dir);
-		case SNII_NEXT_NONE:
-			break;
+		if (state->next == SNII_NEXT_BEHIND && next_elements(state, dir))
+			return true;
+		return state->parallel && next_part(scan, dir);
 	}
-	return false;
+	if (state->parallel)
+		return next_part(scan, dir);
+	snii_am_key_first_elements(state->arrays, state->narrays, dir);
+	return true;
 }
 
 /* Next entry of the scan; false at the end. */
@@ -653,7 +745,7 @@ next_entry(IndexScanDesc scan, ScanDirection dir)
 			return true;
 		state->entry = NULL;
 		CHECK_FOR_INTERRUPTS();
-		if (!next_combination(state, dir))
+		if (!next_combination(scan, dir))
 		{
 			state->mode = SNII_SCAN_NOWHERE;
 			return false;

@@ -206,6 +206,10 @@ start_scan(IndexScanDesc scan)
 	ScanState  *state = scan->opaque;
 	MemoryContext old = MemoryContextSwitchTo(state->context);
 
+	/* The planner was told not to (am_cost.c): each would return all rows. */
+	if (scan->parallel_scan != NULL)
+		elog(ERROR, "index \"%s\" cannot be scanned in parallel",
+			 RelationGetRelationName(scan->indexRelation));
 	if (scan->xs_snapshot != NULL && !IsMVCCSnapshot(scan->xs_snapshot))
 	{
 		state->barrier = snii_lsm_barrier_create(scan->indexRelation, true);
