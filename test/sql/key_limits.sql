@@ -74,13 +74,12 @@ ALTER TABLE t ALTER id TYPE text;
 CREATE UNIQUE INDEX t_id ON t USING snii (id text_key_ops);
 ROLLBACK;
 
--- plans: up to 17 the planner proves nothing by it, and knows some conditions
--- for btrees only
+-- plans: up to 17 the planner proves nothing by it; some conditions it knows for
+-- btrees only
 SELECT current_setting('server_version_num')::int < 180000 AS old \gset
 SET enable_seqscan = off;
 SELECT plan_has('SELECT a.* FROM t a LEFT JOIN t b ON a.id = b.id', 't b') = :'old' AS join_stays;
-SELECT plan_has('SELECT * FROM t WHERE b', 'Index') <> :'old' AS boolean_by_index,
-	plan_has('SELECT * FROM t WHERE b IN (true, NULL)', 'Index') AS instead;
+SELECT plan_has('SELECT * FROM t WHERE b IN (true, NULL)', 'Index') AS boolean_by_index;
 SELECT plan_has('SELECT * FROM t WHERE (id, v) > (5, ''x'')', 'Index Cond') AS row_comparison_by_index,
 	plan_has('SELECT * FROM t WHERE id >= 5 AND (id, v) > (5, ''x'')', 'Index Cond') AS instead;
 SELECT plan_has('SELECT * FROM t WHERE v LIKE ''v1%''', 'Index Cond') AS like_by_index;
