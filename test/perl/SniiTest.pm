@@ -52,6 +52,7 @@ sub snii_cluster
 	$node->init(allows_streaming => $opt{streaming} || 0, extra => \@extra);
 	$node->append_conf('postgresql.conf', <<'CONF');
 autovacuum = off
+jit = off
 wal_consistency_checking = 'all'
 max_prepared_transactions = 10
 max_wal_size = 2GB

@@ -20,6 +20,9 @@
 #include "executor/tuptable.h"
 #include "funcapi.h"
 #include "lib/stringinfo.h"
+#include "nodes/bitmapset.h"
+#include "storage/bufmgr.h"
+#include "storage/bufpage.h"
 #include "utils/builtins.h"
 #include "utils/snapmgr.h"
 
@@ -62,10 +65,50 @@ compare_counts(const void *a, const void *b)
 	return strcmp(x, y);
 }
 
+/* The number of a TID in a set. */
+static int
+tid_number(const ItemPointerData *tid)
+{
+	return (int) ItemPointerGetBlockNumber(tid) * MaxHeapTuplesPerPage +
+		ItemPointerGetOffsetNumber(tid);
+}
+
+/* All places of the table that are in use, by rows that are gone, too. */
+static Bitmapset *
+used_places(Relation heap)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
+	Bitmapset  *places = NULL;
+
+	for (BlockNumber blk = 0; blk < nblocks; blk++)
+	{
+		Buffer		buf = ReadBuffer(heap, blk);
+		Page		page = BufferGetPage(buf);
+		ItemPointerData tid;
+
+		LockBuffer(buf, BUFFER_LOCK_SHARE);
+		for (OffsetNumber off = FirstOffsetNumber;
+			 off <= PageGetMaxOffsetNumber(page); off++)
+		{
+			ItemPointerSet(&tid, blk, off);
+			if (ItemIdIsUsed(PageGetItemId(page, off)))
+				places = bms_add_member(places, tid_number(&tid));
+		}
+		UnlockReleaseBuffer(buf);
+	}
+	return places;
+}
+
+/*
+ * Count values of rows at places that were in use when the scan began.  A row
+ * that comes during the scan may be found or not, as it comes to a page of the
+ * write buffer that the scan has read or not.
+ */
 static void
 scan_rows(Relation heap, Relation index, Snapshot snapshot,
 		  ValueCount *counts)
 {
+	Bitmapset  *places = used_places(heap);
 	IndexScanDesc scan = SniiIndexBeginScan(heap, index, snapshot, 0);
 	TupleTableSlot *slot = table_slot_create(heap, NULL);
 
@@ -76,6 +119,8 @@ scan_rows(Relation heap, Relation index, Snapshot snapshot,
 		Datum		value;
 
 		snii_test_point("fetched");
+		if (!bms_is_member(tid_number(&scan->xs_heaptid), places))
+			continue;
 		if (!index_fetch_heap(scan, slot))
 			continue;
 		value = slot_getattr(slot, 2, &isnull);
