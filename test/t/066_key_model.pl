@@ -229,7 +229,7 @@ for my $round ($done + 1 .. $rounds)
 	}
 	if (defined $other)
 	{
-		$other->signal('INT');
+		$other->signal('TERM');
 		$other->finish;
 		push @faults, "upkeep by another session: $1" if $err =~ /(ERROR.*)/ && $err !~ /canceling/;
 	}
